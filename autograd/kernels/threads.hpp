@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <type_traits>
 
@@ -23,6 +24,7 @@ void run_chunks(std::int64_t chunks, void (*run)(void* context, std::int64_t chu
 /// the exception of the first piece (by position) that threw.
 template <class F>
 void parallel_for(std::int64_t n, std::int64_t grain, F&& f) {
+  assert(grain > 0);
   if (n <= 0) return;
   if (n <= grain) {
     f(std::int64_t{0}, n);

@@ -1,3 +1,5 @@
+#include "autograd/kernels/threads.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -5,23 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "autograd/kernels/threads.hpp"
-#include "tests/catch.hpp"
+#include "tests/kernels/support.hpp"
 
 using namespace pencil::kernels;
-
-namespace {
-
-/// Sets the number of threads for one test and puts the old one back.
-struct WithThreads {
-  explicit WithThreads(int n) : before(threads()) { set_threads(n); }
-  ~WithThreads() { set_threads(before); }
-  WithThreads(const WithThreads&) = delete;
-  WithThreads& operator=(const WithThreads&) = delete;
-  int before;
-};
-
-}  // namespace
+using support::WithThreads;
 
 TEST_CASE("parallel_for covers every number once, in pieces of the grain", "[threads]") {
   for (const int team : {1, 2, 5}) {
