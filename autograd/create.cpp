@@ -18,8 +18,8 @@ namespace {
 template <class T>
 T narrowed(double value, const char* who) {
   if constexpr (std::is_same_v<T, std::int32_t>)
-    if (!(value >= std::numeric_limits<std::int32_t>::min() && value <= std::numeric_limits<std::int32_t>::max() &&
-          value == std::trunc(value)))
+    if (!(value >= std::numeric_limits<std::int32_t>::min() &&
+          value <= std::numeric_limits<std::int32_t>::max() && value == std::trunc(value)))
       fail("[{}] {} is no whole number that i32 holds", who, value);
   return static_cast<T>(value);
 }
@@ -96,7 +96,8 @@ void Nested::append_to(std::vector<double>& numbers) const {
 Tensor tensor(const Nested& numbers, DType dtype) {
   std::vector<double> flat;
   numbers.append_to(flat);
-  return filled(numbers.shape(), dtype, "tensor", [&](std::int64_t i) { return flat[static_cast<std::size_t>(i)]; });
+  return filled(numbers.shape(), dtype, "tensor",
+                [&](std::int64_t i) { return flat[static_cast<std::size_t>(i)]; });
 }
 
 Tensor tensor(std::span<const float> numbers, const Shape& shape) { return copied(numbers, shape); }

@@ -21,7 +21,8 @@ Tensor randn(const Shape& shape, Rng& rng, DType dtype = f32);
 /// Independent uniform numbers in [low, high).
 Tensor uniform(const Shape& shape, double low, double high, Rng& rng, DType dtype = f32);
 
-/// Numbers in braces, nested to the rank wanted: `tensor({{1, 2}, {3, 4}})` is 2 × 2. Throws where rows differ in length.
+/// Numbers in braces, nested to the rank wanted: `tensor({{1, 2}, {3, 4}})` is 2 × 2. Throws where rows
+/// differ in length.
 class Nested {
  public:
   Nested(double number) : number_(number) {}  // NOLINT: a number is a tensor of rank 0

@@ -28,9 +28,12 @@ constexpr DType dtype_of() {
 template <class F>
 decltype(auto) dispatch(DType dtype, F&& f) {
   switch (dtype) {
-    case f32: return f(float{});
-    case f64: return f(double{});
-    default: return f(std::int32_t{});
+    case f32:
+      return f(float{});
+    case f64:
+      return f(double{});
+    default:
+      return f(std::int32_t{});
   }
 }
 

@@ -51,7 +51,7 @@ struct Cache {
 thread_local Cache cache;
 thread_local bool cache_gone = false;  // tensors may outlive it, in other thread-locals and in statics
 
-void to_system(void* block) noexcept { ::operator delete(block, std::align_val_t{alignment}); }
+void to_system(void* block) noexcept { ::operator delete (block, std::align_val_t{alignment}); }
 
 Cache::~Cache() {
   cache_gone = true;
@@ -76,7 +76,7 @@ void* allocate(std::size_t bytes) {
       return block;
     }
   }
-  return ::operator new(c.bytes, std::align_val_t{alignment});
+  return ::operator new (c.bytes, std::align_val_t{alignment});
 }
 
 void release(void* block, std::size_t bytes) noexcept {

@@ -16,7 +16,8 @@ constexpr std::uint64_t mix(std::uint64_t counter) {
 /// The uniform number in [0, 1) that 64 random bits stand for, on a grid of 2^-53.
 constexpr double unit(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
 
-/// A small seeded generator: the same seed gives the same numbers on every machine. Its whole state is two words.
+/// A small seeded generator: the same seed gives the same numbers on every machine. Its whole state is two
+/// words.
 class Rng {
  public:
   explicit constexpr Rng(std::uint64_t seed) : key_(mix(seed)) {}

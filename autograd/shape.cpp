@@ -12,7 +12,8 @@ Shape::Shape(std::span<const std::int64_t> sizes) {
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] < 0) fail("[shape] axis {} has size {}; sizes are 0 or more", i, sizes[i]);
     if (sizes[i] > 0 && nonzero > limit / sizes[i])
-      fail("[shape] {} axes multiply to more than 2^62 numbers (axis {} has size {})", sizes.size(), i, sizes[i]);
+      fail("[shape] {} axes multiply to more than 2^62 numbers (axis {} has size {})", sizes.size(), i,
+           sizes[i]);
     sizes_[i] = sizes[i];
     size_ *= sizes[i];
     nonzero *= std::max<std::int64_t>(sizes[i], 1);
@@ -22,7 +23,8 @@ Shape::Shape(std::span<const std::int64_t> sizes) {
 int Shape::resolve(int axis, const char* who) const {
   const int resolved = axis < 0 ? axis + rank_ : axis;
   if (resolved < 0 || resolved >= rank_)
-    fail("[{}] there is no axis {}: the shape is {}, so axes run from {} to {}", who, axis, *this, -rank_, rank_ - 1);
+    fail("[{}] there is no axis {}: the shape is {}, so axes run from {} to {}", who, axis, *this, -rank_,
+         rank_ - 1);
   return resolved;
 }
 
@@ -42,7 +44,8 @@ Shape Shape::without(int axis) const {
 Shape Shape::inserted(int axis, std::int64_t size) const {
   if (rank_ == max_rank) fail("[shape] {} has {} axes already, no more can be added", *this, max_rank);
   const int at = axis < 0 ? axis + rank_ + 1 : axis;
-  if (at < 0 || at > rank_) fail("[shape] cannot put a new axis at {} of {}: need {} to {}", axis, *this, -rank_ - 1, rank_);
+  if (at < 0 || at > rank_)
+    fail("[shape] cannot put a new axis at {} of {}: need {} to {}", axis, *this, -rank_ - 1, rank_);
   auto sizes = sizes_;
   std::copy_backward(sizes.begin() + at, sizes.begin() + rank_, sizes.begin() + rank_ + 1);
   sizes[static_cast<std::size_t>(at)] = size;
@@ -56,8 +59,8 @@ Shape broadcast(const Shape& a, const Shape& b, const char* who) {
   for (int i = 1; i <= rank; ++i) {
     const std::int64_t x = i <= a.rank() ? a[-i] : 1, y = i <= b.rank() ? b[-i] : 1;
     if (x != y && x != 1 && y != 1)
-      fail("[{}] shapes do not broadcast: {} and {} differ at axis {} ({} against {}); need equal sizes or 1", who, a, b,
-           -i, x, y);
+      fail("[{}] shapes do not broadcast: {} and {} differ at axis {} ({} against {}); need equal sizes or 1",
+           who, a, b, -i, x, y);
     sizes[static_cast<std::size_t>(rank - i)] = x == 1 ? y : x;
   }
   return Shape(std::span(sizes.data(), static_cast<std::size_t>(rank)));

@@ -10,8 +10,8 @@
 
 namespace pencil {
 
-/// The sizes of a tensor's axes, row-major, the last axis running fastest. Rank 0 (a single number) to 8; sizes
-/// may be 0. Throws Error for more than 8 axes, a negative size, or a product beyond 2^62.
+/// The sizes of a tensor's axes, row-major, the last axis running fastest. Rank 0 (a single number) to 8;
+/// sizes may be 0. Throws Error for more than 8 axes, a negative size, or a product beyond 2^62.
 class Shape {
  public:
   static constexpr int max_rank = 8;
@@ -50,8 +50,8 @@ class Shape {
   int rank_ = 0;
 };
 
-/// NumPy's broadcasting: axes are matched from the right, a size of 1 stretches. Throws Error naming `who` and
-/// both shapes where they do not fit.
+/// NumPy's broadcasting: axes are matched from the right, a size of 1 stretches. Throws Error naming `who`
+/// and both shapes where they do not fit.
 Shape broadcast(const Shape& a, const Shape& b, const char* who);
 
 /// "(2, 3)", "()" for rank 0.

@@ -49,8 +49,8 @@ using detail::Body;
 const void* Tensor::read(DType wanted) const {
   const Body& b = body();
   if (b.dtype != wanted)
-    fail("[tensor] asked for {} values of a tensor of {} with shape {}; convert with .to({})", name_of(wanted),
-         name_of(b.dtype), b.shape, name_of(wanted));
+    fail("[tensor] asked for {} values of a tensor of {} with shape {}; convert with .to({})",
+         name_of(wanted), name_of(b.dtype), b.shape, name_of(wanted));
   return b.storage->data;
 }
 
@@ -58,7 +58,8 @@ void* Tensor::write(DType wanted, Where where) {
   Body& b = body();
   (void)read(wanted);
   if (b.leaf) {
-    if (b.storage->uses.load(std::memory_order_acquire) > 1) {  // whoever shares the numbers keeps the old ones
+    if (b.storage->uses.load(std::memory_order_acquire) >
+        1) {  // whoever shares the numbers keeps the old ones
       Body* fresh = Body::make(b.shape, b.dtype, nullptr);
       if (b.storage->bytes)
         std::memcpy(fresh->storage->data, b.storage->data, static_cast<std::size_t>(b.storage->bytes));
@@ -67,11 +68,13 @@ void* Tensor::write(DType wanted, Where where) {
     }
     ++b.leaf->version;
     b.leaf->written = where;
-  } else if (b.uses.load(std::memory_order_acquire) > 1 || b.storage->uses.load(std::memory_order_acquire) > 1 ||
-             b.tape != 0) {
-    fail("[tensor] a tensor's values cannot change once it is shared or on a tape: shape {}; only a parameter can be "
-         "written",
-         b.shape);
+  } else if (b.uses.load(std::memory_order_acquire) > 1 ||
+             b.storage->uses.load(std::memory_order_acquire) > 1 || b.tape != 0) {
+    fail(
+        "[tensor] a tensor's values cannot change once it is shared or on a tape: shape {}; only a parameter "
+        "can be "
+        "written",
+        b.shape);
   }
   return b.storage->data;
 }
@@ -87,13 +90,21 @@ static std::vector<T> converted(const Tensor& x) {
 }
 
 template <>
-std::vector<float> Tensor::to_vector() const { return converted<float>(*this); }
+std::vector<float> Tensor::to_vector() const {
+  return converted<float>(*this);
+}
 template <>
-std::vector<double> Tensor::to_vector() const { return converted<double>(*this); }
+std::vector<double> Tensor::to_vector() const {
+  return converted<double>(*this);
+}
 template <>
-std::vector<std::int32_t> Tensor::to_vector() const { return converted<std::int32_t>(*this); }
+std::vector<std::int32_t> Tensor::to_vector() const {
+  return converted<std::int32_t>(*this);
+}
 template <>
-std::vector<std::int64_t> Tensor::to_vector() const { return converted<std::int64_t>(*this); }
+std::vector<std::int64_t> Tensor::to_vector() const {
+  return converted<std::int64_t>(*this);
+}
 
 double Tensor::item() const {
   if (size() != 1) fail("[item] needs a tensor with exactly one number; this one has shape {}", shape());
@@ -107,11 +118,13 @@ const std::string& Tensor::name() const {
 
 void Tensor::assign(const Tensor& numbers, Where where) {
   if (!is_parameter())
-    fail("[assign] only a parameter can be written; this tensor of shape {} is none (make it one with parameter(x))",
-         shape());
+    fail(
+        "[assign] only a parameter can be written; this tensor of shape {} is none (make it one with "
+        "parameter(x))",
+        shape());
   if (numbers.shape() != shape() || numbers.dtype() != dtype())
-    fail("[assign] parameter '{}' has shape {} and dtype {}; it was given {} and {}", name(), shape(), name_of(dtype()),
-         numbers.shape(), name_of(numbers.dtype()));
+    fail("[assign] parameter '{}' has shape {} and dtype {}; it was given {} and {}", name(), shape(),
+         name_of(dtype()), numbers.shape(), name_of(numbers.dtype()));
   if (same(*this, numbers)) return;
   const Tensor keep = numbers;
   void* to = write(dtype(), where);
@@ -123,6 +136,14 @@ std::uint32_t Tensor::version() const { return body().leaf ? body().leaf->versio
 
 Where Tensor::written() const { return body().leaf ? body().leaf->written : Where{}; }
 
+bool Tensor::frozen() const { return body().leaf && body().leaf->frozen; }
+
+void Tensor::set_frozen(bool frozen) const {
+  if (!is_parameter())
+    fail("[freeze] only a parameter can be frozen; this tensor of shape {} is none", shape());
+  body().leaf->frozen = frozen;
+}
+
 bool Tensor::has_grad() const {
   if (!is_parameter()) return false;
   const std::lock_guard guard(body().leaf->lock);
@@ -131,13 +152,15 @@ bool Tensor::has_grad() const {
 
 Tensor Tensor::grad() const {
   if (!is_parameter())
-    fail("[grad] only a parameter collects a gradient, and this tensor of shape {} is none; tape.grad(t) gives the "
-         "gradient of any tensor on the tape",
-         shape());
+    fail(
+        "[grad] only a parameter collects a gradient, and this tensor of shape {} is none; tape.grad(t) "
+        "gives the "
+        "gradient of any tensor on the tape",
+        shape());
   const std::lock_guard guard(body().leaf->lock);
   if (!body().leaf->grad.defined())
-    fail("[grad] parameter '{}' of shape {} has no gradient: no backward has reached it since the last step", name(),
-         shape());
+    fail("[grad] parameter '{}' of shape {} has no gradient: no backward has reached it since the last step",
+         name(), shape());
   return body().leaf->grad;
 }
 
@@ -148,7 +171,8 @@ void Tensor::clear_grad() const {
 }
 
 void Tensor::add_grad(const Tensor& gradient) const {
-  if (!is_parameter()) fail("[grad] only a parameter collects a gradient; this tensor of shape {} is none", shape());
+  if (!is_parameter())
+    fail("[grad] only a parameter collects a gradient; this tensor of shape {} is none", shape());
   if (gradient.shape() != shape() || gradient.dtype() != dtype())
     fail("[grad] parameter '{}' has shape {} and dtype {}; its gradient came as {} and {}", name(), shape(),
          name_of(dtype()), gradient.shape(), name_of(gradient.dtype()));
@@ -161,7 +185,8 @@ Tensor empty(const Shape& shape, DType dtype) { return Body::handle(Body::make(s
 
 Tensor with_shape(const Tensor& x, const Shape& shape) {
   if (x.size() != shape.size())
-    fail("[reshape] {} holds {} numbers and {} holds {}; they must agree", x.shape(), x.size(), shape, shape.size());
+    fail("[reshape] {} holds {} numbers and {} holds {}; they must agree", x.shape(), x.size(), shape,
+         shape.size());
   return Body::handle(Body::make(shape, x.dtype(), Body::of(x)->storage));
 }
 
@@ -176,7 +201,8 @@ Tensor parameter(const Tensor& x, std::string name) {
     fail("[parameter] '{}' has dtype i32; only f32 and f64 collect gradients (convert with .to(f32))", name);
   Body* body = Body::make(x.shape(), x.dtype(), nullptr);
   if (body->storage->bytes)
-    std::memcpy(body->storage->data, Body::of(x)->storage->data, static_cast<std::size_t>(body->storage->bytes));
+    std::memcpy(body->storage->data, Body::of(x)->storage->data,
+                static_cast<std::size_t>(body->storage->bytes));
   body->leaf = std::make_unique<detail::Leaf>();
   if (!name.empty()) body->name = std::make_unique<std::string>(std::move(name));
   return Body::handle(body);
@@ -184,7 +210,8 @@ Tensor parameter(const Tensor& x, std::string name) {
 
 Tensor added(Tensor a, const Tensor& b) {
   if (a.shape() != b.shape() || a.dtype() != b.dtype())
-    fail("[add up] {} of {} and {} of {} do not add up", a.shape(), name_of(a.dtype()), b.shape(), name_of(b.dtype()));
+    fail("[add up] {} of {} and {} of {} do not add up", a.shape(), name_of(a.dtype()), b.shape(),
+         name_of(b.dtype()));
   return dispatch(a.dtype(), [&]<class T>(T) {
     Body& body = *Body::of(a);
     const bool ours = body.uses.load(std::memory_order_acquire) == 1 &&

@@ -24,8 +24,8 @@ struct Body;
 }
 
 /// A tensor is a value: a cheap handle on row-major numbers that never change. Copies share. Only a parameter
-/// (see `parameter`) can be written, by `assign` and by optimizers, and each write raises its version; whoever
-/// shared its numbers before keeps the old ones.
+/// (see `parameter`) can be written, by `assign` and by optimizers, and each write raises its version;
+/// whoever shared its numbers before keeps the old ones.
 ///
 /// A default-made Tensor is no tensor at all: `defined()` is false and every other question throws.
 /// There is no operator==: `equal(a, b)` compares number by number, `same(a, b)` asks for the same handle.
@@ -57,8 +57,9 @@ class Tensor {
   /// The number of a tensor that holds exactly one. Throws Error for any other size.
   double item() const;
 
-  /// Where an op or a reader fills in a tensor it has just made with `empty`: throws once the tensor is shared or
-  /// on a tape. For a parameter it is a write in place: raises the version and notes the caller's line.
+  /// Where an op or a reader fills in a tensor it has just made with `empty`: throws once the tensor is
+  /// shared or on a tape. For a parameter it is a write in place: raises the version and notes the caller's
+  /// line.
   template <class T>
   std::span<T> writable(Where where = Where::current()) {
     return {static_cast<T*>(write(dtype_of<T>(), where)), static_cast<std::size_t>(size())};
@@ -75,6 +76,9 @@ class Tensor {
   std::uint32_t version() const;
   /// The line of the last write; line 0 if there was none.
   Where written() const;
+  /// A frozen parameter gets no gradient on tapes that meet it from now on.
+  bool frozen() const;
+  void set_frozen(bool frozen) const;
   /// The gradient `backward` has added up. Throws if there is none (which is not the same as 0).
   Tensor grad() const;
   bool has_grad() const;
@@ -83,8 +87,8 @@ class Tensor {
   void add_grad(const Tensor& gradient) const;
 
   // Ops on the tape, spelled as members (autograd/ops defines them).
-  /// Converted to another dtype. To i32: truncated, a mark that ends the chain of gradients; NaN or what does not
-  /// fit throws.
+  /// Converted to another dtype. To i32: truncated, a mark that ends the chain of gradients; NaN or what does
+  /// not fit throws.
   Tensor to(DType dtype, Where where = Where::current()) const;
   /// The same numbers, cut off from the tape: no gradient passes.
   Tensor detach(Where where = Where::current()) const;
@@ -112,8 +116,8 @@ Tensor empty(const Shape& shape, DType dtype = f32);
 Tensor with_shape(const Tensor& x, const Shape& shape);
 /// Gives a tensor a name for printed tapes and returns it; every handle on it sees the name.
 Tensor named(Tensor x, std::string name);
-/// A leaf that collects a gradient: a copy of the numbers of `x` (f32 or f64). Every parameter has a process-wide
-/// number of its own.
+/// A leaf that collects a gradient: a copy of the numbers of `x` (f32 or f64). Every parameter has a
+/// process-wide number of its own.
 Tensor parameter(const Tensor& x, std::string name = "");
 
 /// a + b for tensors of one shape and dtype, off the tape: what adds up gradients.
@@ -143,6 +147,7 @@ struct Storage {
 /// What only parameters have.
 struct Leaf {
   std::uint32_t version = 0;
+  bool frozen = false;
   Where written;
   std::mutex lock;
   Tensor grad;
@@ -177,7 +182,8 @@ inline Tensor::~Tensor() {
 }
 
 inline detail::Body& Tensor::body() const {
-  if (!body_) fail("[tensor] this Tensor was never given a value (default-made); make one with tensor, zeros, randn …");
+  if (!body_)
+    fail("[tensor] this Tensor was never given a value (default-made); make one with tensor, zeros, randn …");
   return *body_;
 }
 

@@ -1,0 +1,99 @@
+#include "autograd/tape_body.hpp"
+
+namespace pencil {
+
+using detail::Slot;
+using detail::StepRecord;
+
+const StepRecord& Step::record() const { return tape_->at(number_); }
+
+int Step::number() const { return number_; }
+StepKind Step::kind() const { return record().kind; }
+
+const Op& Step::op() const {
+  if (kind() != StepKind::op && kind() != StepKind::paused)
+    fail("[tape] step {} is a {}, not an op", number_, word());
+  return record().op;
+}
+
+std::string_view Step::word() const {
+  switch (kind()) {
+    case StepKind::parameter:
+      return "parameter";
+    case StepKind::constant:
+      return "constant";
+    case StepKind::foreign:
+      return "foreign";
+    case StepKind::paused:
+      return "paused";
+    case StepKind::op:
+      break;
+  }
+  return record().op.word();
+}
+
+int Step::inputs() const { return static_cast<int>(record().inputs.size()); }
+
+static const Slot& slot(const std::span<Slot>& slots, int i, const Step& step, const char* what) {
+  if (i < 0 || static_cast<std::size_t>(i) >= slots.size())
+    fail("[{}] step {} has {} {}s; there is no number {}", step.word(), step.number(), slots.size(), what, i);
+  return slots[static_cast<std::size_t>(i)];
+}
+
+static const Tensor& checked(const Slot& s, int i, const Step& step, const char* what) {
+  if (!s.tensor.defined())
+    fail("[{}] {} {} of step {} was freed as backward passed; a tape made with Keep::all keeps it",
+         step.word(), what, i, step.number());
+  if (s.tensor.version() != s.version)
+    fail(
+        "[{}] {} {} of step {} (parameter '{}') was overwritten after the step read it: read at {} as "
+        "version {}, "
+        "written at {}, now version {}",
+        step.word(), what, i, step.number(), s.tensor.name(), to_string(step.where()), s.version,
+        to_string(s.tensor.written()), s.tensor.version());
+  return s.tensor;
+}
+
+const Tensor& Step::input(int i) const {
+  return checked(slot(record().inputs, i, *this, "input"), i, *this, "input");
+}
+const Tensor& Step::raw_input(int i) const { return slot(record().inputs, i, *this, "input").tensor; }
+int Step::input_step(int i) const { return slot(record().inputs, i, *this, "input").step; }
+std::uint32_t Step::input_version(int i) const { return slot(record().inputs, i, *this, "input").version; }
+
+bool Step::overwritten(int i) const {
+  const Slot& s = slot(record().inputs, i, *this, "input");
+  return s.tensor.defined() && s.tensor.version() != s.version;
+}
+
+const Tensor& Step::output() const {
+  if (!record().output.defined())
+    fail("[{}] the output of step {} {}", word(), number_,
+         kind() == StepKind::paused ? "was not kept: the tape was paused"
+                                    : "was freed as backward passed; a tape made with Keep::all keeps it");
+  return record().output;
+}
+const Tensor& Step::raw_output() const { return record().output; }
+const Shape& Step::shape() const {
+  return record().output.defined() ? record().output.shape() : *record().freed_shape;
+}
+DType Step::dtype() const { return record().dtype; }
+int Step::saved_count() const { return static_cast<int>(record().saved.size()); }
+const Tensor& Step::saved(int i) const {
+  return checked(slot(record().saved, i, *this, "saved tensor"), i, *this, "saved tensor");
+}
+const Attributes& Step::attributes() const { return record().attributes; }
+bool Step::needs_gradient() const { return record().needs; }
+const Tensor& Step::gradient() const { return record().gradient; }
+bool Step::reached() const { return record().reached; }
+
+std::string_view Step::name() const {
+  return record().output.defined() ? std::string_view(record().output.name()) : std::string_view();
+}
+std::string_view Step::role() const { return record().role; }
+std::string_view Step::path() const { return tape_->paths[static_cast<std::size_t>(record().path)]; }
+Where Step::where() const { return record().where; }
+Where Step::called() const { return record().called; }
+int Step::gradient_of() const { return record().gradient_of; }
+
+}  // namespace pencil

@@ -1,0 +1,258 @@
+// The backward sweep: rules give gradients, and only here are they added up.
+
+#include <algorithm>
+
+#include "autograd/create.hpp"
+#include "autograd/tape_body.hpp"
+
+namespace pencil {
+
+namespace {
+
+// y = a + b        da = dy        db = dy        (one shape; what a recorded sweep adds gradients up with)
+const Op& accumulate_op() {
+  static const Op op{"accumulate",
+                     {.forward = [](Inputs in, const Attributes&) { return Computed(added(in[0], in[1])); },
+                      .rule =
+                          [](const Step&, const Tensor& dy, Needs) {
+                            return Gradients{dy, dy};
+                          }}};
+  return op;
+}
+
+void add_up(Tensor& total, const Tensor& gradient, bool record) {
+  if (!total.defined())
+    total = gradient;
+  else
+    total = record ? apply(accumulate_op(), {total, gradient}) : added(std::move(total), gradient);
+}
+
+}  // namespace
+
+Gradients Tape::run_rule(int number, const Tensor& dy, Needs needs, bool record) {
+  const Step step(body_.get(), number);
+  const detail::StepRecord& recorded = body_->at(number);
+  const OpParts& parts = recorded.op.parts();
+  const int outer = std::exchange(body_->gradient_of, number);
+  struct Restore {
+    int& slot;
+    int value;
+    ~Restore() { slot = value; }
+  } const restore{body_->gradient_of, outer};
+
+  Gradients gradients;
+  if (record && parts.composed) {  // a fused op is differentiated through its simpler ops
+    std::vector<Tensor> inputs;
+    std::vector<int> targets;
+    for (int i = 0; i < step.inputs(); ++i) inputs.push_back(step.input(i));
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (needs[i]) targets.push_back(recorded.inputs[i].step);
+    const int low = body_->size;
+    const Tensor y = parts.composed(inputs, recorded.attributes);
+    const std::vector<Tensor> found = sweep(low, body_->find_step(y), dy, targets, true);
+    gradients.resize(inputs.size());
+    std::vector<int> given;  // an input that stands twice has one gradient, for both places together
+    for (std::size_t i = 0, next = 0; i < inputs.size(); ++i) {
+      if (!needs[i]) continue;
+      const int from = recorded.inputs[i].step;
+      if (std::ranges::find(given, from) == given.end()) gradients[i] = found[next];
+      given.push_back(from);
+      ++next;
+    }
+    return gradients;
+  }
+
+  const detail::Quiet quiet(!record);
+  gradients = parts.rule(step, dy, needs);
+  if (gradients.size() != recorded.inputs.size())
+    fail(
+        "[{}] the rule gave {} gradients for {} inputs (step {}); need one an input, Tensor() where there is "
+        "none",
+        step.word(), gradients.size(), recorded.inputs.size(), number);
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (!gradients[i].defined()) continue;
+    const Tensor& input = recorded.inputs[i].tensor;
+    if (gradients[i].shape() != input.shape() || gradients[i].dtype() != input.dtype())
+      fail("[{}] the rule's gradient for input {} is {} of {}; the input is {} of {} (step {})", step.word(),
+           i, gradients[i].shape(), name_of(gradients[i].dtype()), input.shape(), name_of(input.dtype()),
+           number);
+  }
+  return gradients;
+}
+
+int Tape::checked_start(const Tensor& y, Tensor& upstream, const char* who) const {
+  const int from = step_of(y);
+  if (!y.defined()) fail("[{}] was given a Tensor that never got a value", who);
+  if (body_->thread != &detail::thread_state())
+    fail("[{}] a tape belongs to the thread that made it; this is another", who);
+  if (from < 0)
+    fail(
+        "[{}] the tensor of shape {} is not on this tape: it was made without a tape, on another one, or on "
+        "one that "
+        "has ended",
+        who, y.shape());
+  if (body_->at(from).kind == StepKind::paused)
+    fail(
+        "[{}] the tensor of shape {} was computed while the tape was paused (step {}, {}); nothing leads "
+        "back from it",
+        who, y.shape(), from, to_string(body_->at(from).where));
+  if (!is_float(y.dtype()))
+    fail("[{}] the tensor of shape {} has dtype i32; gradients need f32 or f64", who, y.shape());
+  if (!upstream.defined()) {
+    if (y.size() != 1)
+      fail(
+          "[{}] starts from one number; this tensor has shape {}. Reduce it (sum, mean) or give an upstream "
+          "gradient of "
+          "its shape",
+          who, y.shape());
+    upstream = ones(y.shape(), y.dtype());
+  } else if (upstream.shape() != y.shape() || upstream.dtype() != y.dtype()) {
+    fail("[{}] the upstream gradient is {} of {}, the tensor {} of {}; they must agree", who,
+         upstream.shape(), name_of(upstream.dtype()), y.shape(), name_of(y.dtype()));
+  }
+  return from;
+}
+
+void Tape::backward(const Tensor& y, const BackwardOptions& options, Where where) {
+  if (body_->backward_from >= 0)
+    fail(
+        "[backward] this tape has run backward already, at {}; one backward a tape. Make a new tape for a "
+        "new pass, or "
+        "use tape.gradient, which may be asked many times",
+        to_string(body_->backward_where));
+  Tensor upstream = options.upstream;
+  const int from = checked_start(y, upstream, "backward");
+  if (!body_->at(from).needs)
+    fail(
+        "[backward] no parameter leads to this tensor of shape {} (step {}): nothing would get a gradient. "
+        "Make its "
+        "inputs with parameter(…), or use tape.gradient",
+        y.shape(), from);
+  body_->backward_from = from;
+  body_->backward_where = where;
+
+  const bool keep = body_->options.keep == Keep::all;
+  std::vector<Tensor> gradients(static_cast<std::size_t>(from) + 1);
+  std::vector<std::pair<Tensor, Tensor>>
+      reached;  // parameters and their gradients, given out once all is well
+  gradients.back() = std::move(upstream);
+  for (int i = from; i >= 0; --i) {
+    detail::StepRecord& step = body_->at(i);
+    const Tensor dy = std::move(gradients[static_cast<std::size_t>(i)]);
+    if (dy.defined()) {
+      step.reached = true;
+      if (step.kind == StepKind::parameter) reached.emplace_back(step.output, dy);
+      if (step.kind == StepKind::op) {
+        Needs needs;
+        for (std::size_t k = 0; k < step.inputs.size(); ++k)
+          if (detail::TapeBody::differentiable(step, k) && body_->at(step.inputs[k].step).needs) needs.set(k);
+        const Gradients given = run_rule(i, dy, needs, false);
+        for (std::size_t k = 0; k < given.size(); ++k)
+          if (given[k].defined() && step.inputs[k].step >= 0 && needs[k])
+            add_up(gradients[static_cast<std::size_t>(step.inputs[k].step)], given[k], false);
+      }
+      if (keep) step.gradient = dy;
+    }
+    if (!keep) body_->free(i);
+  }
+  for (const auto& [parameter, gradient] : reached) parameter.add_grad(gradient);
+}
+
+std::vector<Tensor> Tape::gradient(const Tensor& y, std::span<const Tensor> xs,
+                                   const GradientOptions& options, Where) {
+  Tensor upstream = options.upstream;
+  const int from = checked_start(y, upstream, "gradient");
+  if (options.record && (Tape::current() != this || body_->paused))
+    fail("[gradient] a recorded sweep needs this tape to be the one that records now");
+  std::vector<int> targets;
+  int low = from;
+  for (std::size_t i = 0; i < xs.size(); ++i) {
+    const int step = step_of(xs[i]);
+    if (step < 0)
+      fail("[gradient] tensor {} of {}{} is not on this tape: nothing recorded here uses it", i, xs.size(),
+           xs[i].defined() ? fmt::format(", shape {},", xs[i].shape()) : "");
+    targets.push_back(step);
+    low = std::min(low, step);
+  }
+  std::vector<Tensor> found = sweep(low, from, upstream, targets, options.record);
+  for (std::size_t i = 0; i < found.size(); ++i)
+    if (!found[i].defined()) found[i] = zeros(xs[i].shape(), xs[i].dtype());
+  return found;
+}
+
+// The gradients that reach `targets` from step `from`, walking steps `low` … `from` only: targets below `low`
+// are where the walk ends, and a target inside is passed through as well.
+std::vector<Tensor> Tape::sweep(int low, int from, const Tensor& upstream, std::span<const int> targets,
+                                bool record) {
+  std::vector<Tensor> found(targets.size());
+  const auto deliver = [&](int step, const Tensor& gradient) {
+    for (std::size_t i = 0; i < targets.size(); ++i)
+      if (targets[i] == step) add_up(found[i], gradient, record);
+  };
+  if (from < low) {
+    deliver(from, upstream);
+    return found;
+  }
+  const auto inside = [&](int step) { return static_cast<std::size_t>(step - low); };
+  std::vector<bool> leads(inside(from) + 1);  // whether a target can be reached from here
+  std::vector<bool> is_target(leads.size());
+  for (const int target : targets)
+    if (target >= low && target <= from) leads[inside(target)] = is_target[inside(target)] = true;
+  const auto wanted = [&](const detail::StepRecord& step, std::size_t k) {
+    const int input = step.inputs[k].step;
+    return detail::TapeBody::differentiable(step, k) &&
+           (input >= low ? leads[inside(input)] : std::ranges::find(targets, input) != targets.end());
+  };
+  for (int i = low; i <= from; ++i) {
+    const detail::StepRecord& step = body_->at(i);
+    if (step.kind != StepKind::op || !step.op.differentiable() || leads[inside(i)]) continue;
+    for (std::size_t k = 0; k < step.inputs.size() && !leads[inside(i)]; ++k)
+      leads[inside(i)] = step.inputs[k].tensor.defined() && wanted(step, k);
+  }
+
+  std::vector<Tensor> gradients(leads.size());
+  gradients.back() = upstream;
+  for (int i = from; i >= low; --i) {
+    const Tensor dy = std::move(gradients[inside(i)]);
+    if (!dy.defined() || !leads[inside(i)]) continue;
+    if (is_target[inside(i)]) deliver(i, dy);
+    const detail::StepRecord& step = body_->at(i);
+    if (step.kind != StepKind::op || !step.op.differentiable()) continue;
+    Needs needs;
+    bool any = false;
+    for (std::size_t k = 0; k < step.inputs.size(); ++k) {
+      if (!step.inputs[k].tensor.defined())
+        (void)Step(body_.get(), i).input(static_cast<int>(k));  // says it was freed
+      if (!wanted(step, k)) continue;
+      needs.set(k);
+      any = true;
+    }
+    if (!any) continue;
+    const Gradients given = run_rule(i, dy, needs, record);
+    for (std::size_t k = 0; k < given.size(); ++k) {
+      if (!given[k].defined() || !needs[k] || step.inputs[k].step < 0) continue;
+      if (step.inputs[k].step >= low)
+        add_up(gradients[inside(step.inputs[k].step)], given[k], record);
+      else
+        deliver(step.inputs[k].step, given[k]);
+    }
+  }
+  return found;
+}
+
+Tensor Tape::grad(const Tensor& x) const {
+  const int number = step_of(x);
+  if (number < 0)
+    fail("[grad] the tensor{} is not on this tape",
+         x.defined() ? fmt::format(" of shape {}", x.shape()) : "");
+  const detail::StepRecord& step = body_->at(number);
+  if (step.gradient.defined()) return step.gradient;
+  if (body_->backward_from < 0)
+    fail("[grad] step {} has no gradient yet: backward has not run on this tape", number);
+  if (step.reached)
+    fail("[grad] the gradient of step {} was freed as backward passed; a tape made with Keep::all keeps it",
+         number);
+  fail("[grad] backward brought no gradient to step {} ({})", number, Step(body_.get(), number).word());
+}
+
+}  // namespace pencil

@@ -1,0 +1,147 @@
+#pragma once
+
+// What a Tape is inside; only tape.cpp, sweep.cpp and step.cpp include this.
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "autograd/memory.hpp"
+#include "autograd/tape.hpp"
+
+namespace pencil::detail {
+
+/// A tensor that a step read, the step that made it (−1: a plain number) and the version that was read.
+struct Slot {
+  Tensor tensor;
+  std::int32_t step = -1;
+  std::uint32_t version = 0;
+};
+
+struct StepRecord {
+  Op op;  // no op for leaves
+  Tensor output;
+  Tensor gradient;
+  std::span<Slot> inputs;
+  std::span<Slot> saved;
+  Attributes attributes;
+  const Shape* freed_shape = nullptr;  // set once the output is freed
+  const char* role = "";
+  Where where;
+  Where called;
+  std::int32_t path = 0;
+  std::int32_t gradient_of = -1;
+  std::int32_t pause_mark = -1;  // the step that marks the first paused op on this one's output
+  StepKind kind = StepKind::op;
+  DType dtype = f32;
+  bool needs = false;    // a parameter's gradient can pass
+  bool reached = false;  // backward brought a gradient
+};
+
+/// Memory for a tape's steps and slots: handed out in order, taken back all at once.
+class Arena {
+ public:
+  ~Arena();
+  void* allocate(std::size_t bytes);
+  template <class T>
+  std::span<T> make(std::size_t count) {
+    T* first = static_cast<T*>(allocate(count * sizeof(T)));
+    for (std::size_t i = 0; i < count; ++i) ::new (first + i) T();
+    return {first, count};
+  }
+
+ private:
+  struct Block {
+    std::byte* data;
+    std::size_t bytes;
+  };
+  std::vector<Block> blocks_;
+  std::size_t used_ = 0;  // of the last block
+};
+
+/// Which step stands for a parameter or a constant: open addressing over the tensors' bodies, which the steps
+/// keep alive.
+class LeafMap {
+ public:
+  /// The step of a body, or a reference to −1 to be set.
+  std::int32_t& operator[](const Body* body);
+  std::int32_t find(const Body* body) const;
+
+ private:
+  struct Entry {
+    const Body* body = nullptr;
+    std::int32_t step = -1;
+  };
+  std::size_t place(const Body* body) const;
+  std::vector<Entry> entries_;
+  std::size_t count_ = 0;
+};
+
+struct TapeBody {
+  static constexpr std::size_t chunk = 256;
+
+  TapeOptions options;
+  std::uint64_t serial = 0;
+  int size = 0;
+  int paused = 0;
+  int gradient_of = -1;  // set while a recorded sweep runs a rule
+  int backward_from = -1;
+  Where backward_where;
+  Tape* outer = nullptr;
+  bool quiet_before = false;
+  const void* thread = nullptr;
+
+  Arena arena;
+  std::vector<std::span<StepRecord>> chunks;
+  LeafMap leaves;
+  std::vector<std::string> paths{""};
+  std::unordered_map<std::string, std::int32_t> path_numbers{{"", 0}};
+  std::int32_t last_path = 0;
+
+  ~TapeBody();
+
+  StepRecord& at(int number) {
+    const auto i = static_cast<std::size_t>(number);
+    return chunks[i / chunk][i % chunk];
+  }
+  const StepRecord& at(int number) const { return const_cast<TapeBody*>(this)->at(number); }
+
+  /// A new step with kind, line, scope and role set.
+  StepRecord& append(StepKind kind, Where where);
+  /// The step a tensor comes from; leaves get theirs at first use. −1 for a plain number.
+  std::int32_t step_for(const Tensor& x, Where where);
+  /// The same without making one: −1 if there is none.
+  std::int32_t find_step(const Tensor& x) const;
+  void record(const Op& op, Inputs inputs, const Attributes& attributes, Computed& result, Where where);
+  void mark_paused(const Op& op, Inputs inputs, Tensor& output, Where where);
+  /// Frees values, saved tensors and gradient of an op's step; leaves keep theirs.
+  void free(int number);
+  /// Whether input i of a step can take a gradient, as far as the op and the dtype go.
+  static bool differentiable(const StepRecord& step, std::size_t i) {
+    return step.inputs[i].step >= 0 && is_float(step.inputs[i].tensor.dtype()) &&
+           !(i < 64 && step.op.parts().constant[i]);
+  }
+};
+
+/// This thread's state: the innermost tape, the innermost scope, the role, and whether ops record at all.
+struct ThreadState {
+  Tape* tape = nullptr;
+  Scope* scope = nullptr;
+  const char* role = "";
+  bool quiet = false;
+};
+ThreadState& thread_state();
+
+/// While it lives, ops on this thread are not recorded and leave no mark: forward functions and rules run so.
+class Quiet {
+ public:
+  explicit Quiet(bool quiet = true) : before_(std::exchange(thread_state().quiet, quiet)) {}
+  ~Quiet() { thread_state().quiet = before_; }
+  Quiet(const Quiet&) = delete;
+  Quiet& operator=(const Quiet&) = delete;
+
+ private:
+  bool before_;
+};
+
+}  // namespace pencil::detail
