@@ -293,11 +293,14 @@ Tape::Pause::~Pause() {
 Role::Role(const char* role) : before_(std::exchange(thread_state().role, role)) {}
 Role::~Role() { thread_state().role = before_; }
 
-Scope::Scope(std::string_view name, Where where)
-    : outer_(thread_state().scope), path_(name), called_(outer_ ? outer_->called_ : where) {
-  if (outer_ && !outer_->path_.empty())
-    path_ = name.empty() ? outer_->path_ : fmt::format("{}.{}", outer_->path_, name);
+Scope::Scope(WholePath whole, Where where)
+    : outer_(thread_state().scope), path_(whole.path), called_(outer_ ? outer_->called_ : where) {
+  if (outer_ && path_.empty()) path_ = outer_->path_;
   thread_state().scope = this;
+}
+
+Scope::Scope(std::string_view name, Where where) : Scope(WholePath{name}, where) {
+  if (outer_ && !outer_->path_.empty() && !name.empty()) path_ = fmt::format("{}.{}", outer_->path_, name);
 }
 
 Scope::~Scope() { thread_state().scope = outer_; }

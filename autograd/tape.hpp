@@ -184,11 +184,17 @@ class Role {
   const char* before_;
 };
 
+/// A path as it stands, not joined to anything; an empty one leaves the path around it.
+struct WholePath {
+  std::string_view path;
+};
+
 /// While it lives, steps recorded on this thread carry its path, joined to the path around it with a dot.
 /// Modules open one whenever they are called.
 class Scope {
  public:
   explicit Scope(std::string_view name, Where where = Where::current());
+  explicit Scope(WholePath whole, Where where = Where::current());
   ~Scope();
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;

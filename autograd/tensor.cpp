@@ -190,6 +190,13 @@ Tensor with_shape(const Tensor& x, const Shape& shape) {
   return Body::handle(Body::make(shape, x.dtype(), Body::of(x)->storage));
 }
 
+Tensor copy(const Tensor& x) {
+  Tensor out = empty(x.shape(), x.dtype());
+  if (const auto bytes = static_cast<std::size_t>(Body::of(x)->storage->bytes))
+    std::memcpy(Body::of(out)->storage->data, Body::of(x)->storage->data, bytes);
+  return out;
+}
+
 Tensor named(Tensor x, std::string name) {
   (void)x.shape();
   Body::of(x)->name = std::make_unique<std::string>(std::move(name));

@@ -114,6 +114,8 @@ bool same(const Tensor& a, const Tensor& b);
 Tensor empty(const Shape& shape, DType dtype = f32);
 /// The same numbers under another shape of the same size, shared, off the tape (`reshape` is the op).
 Tensor with_shape(const Tensor& x, const Shape& shape);
+/// The same numbers in storage of their own, off the tape: what a later write to a parameter does not touch.
+Tensor copy(const Tensor& x);
 /// Gives a tensor a name for printed tapes and returns it; every handle on it sees the name.
 Tensor named(Tensor x, std::string name);
 /// A leaf that collects a gradient: a copy of the numbers of `x` (f32 or f64). Every parameter has a
