@@ -1,5 +1,7 @@
 #include "autograd/shape.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace pencil {
@@ -73,3 +75,8 @@ std::string to_string(const Shape& shape) {
 }
 
 }  // namespace pencil
+
+fmt::format_context::iterator fmt::formatter<pencil::Shape>::format(const pencil::Shape& shape,
+                                                                    fmt::format_context& context) const {
+  return fmt::formatter<fmt::string_view>::format(pencil::to_string(shape), context);
+}

@@ -61,7 +61,5 @@ std::string to_string(const Shape& shape);
 
 template <>
 struct fmt::formatter<pencil::Shape> : fmt::formatter<fmt::string_view> {
-  auto format(const pencil::Shape& shape, fmt::format_context& context) const {
-    return fmt::formatter<fmt::string_view>::format(pencil::to_string(shape), context);
-  }
+  fmt::format_context::iterator format(const pencil::Shape& shape, fmt::format_context& context) const;
 };
