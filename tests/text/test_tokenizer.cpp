@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <clocale>
 #include <cstdint>
 #include <string>
