@@ -77,6 +77,17 @@ std::string number_text(double x) {
   return text;
 }
 
+double rounded_to_places(double x, int places) {
+  const double scale = std::pow(10.0, std::abs(places));
+  const double rounded = places < 0 ? std::round(x / scale) * scale : std::round(x * scale) / scale;
+  return std::isfinite(rounded) ? rounded : x;  // too large to have places after the point
+}
+
+double rounded_to_digits(double x, int digits) {
+  if (x == 0 || !std::isfinite(x)) return x;
+  return rounded_to_places(x, digits - 1 - static_cast<int>(std::floor(std::log10(std::abs(x)))));
+}
+
 namespace {
 
 // How all numbers of one array are written, and how wide they come out on both sides of the point.

@@ -18,6 +18,11 @@ void append_number(std::string& to, float x);
 void append_number(std::string& to, std::int32_t x);
 std::string number_text(double x);
 
+/// A number as a person with a pencil keeps it: rounded to so many places after the point, or to so many
+/// significant digits, halves away from zero. NaN and infinities stay.
+double rounded_to_places(double x, int places);
+double rounded_to_digits(double x, int digits);
+
 struct ArrayFormat {
   int decimals = -1;  // digits after the point at most; −1: four, or powers of ten where four hide it
   std::int64_t whole = 1000;  // tensors of more numbers show the ends of each axis only

@@ -9,7 +9,7 @@ namespace pencil {
 
 namespace {
 
-//  textbook, pencil, sketchbook, comment, key (role or op word)
+//  textbook, pencil, sketchbook, comment, keys (roles and op words)
 constexpr auto terms = std::to_array<Term>({
     {"token number", "slot number", "", "a word's place in the dictionary", "tokens"},
     {"vocabulary", "dictionary", "", "the most common words", ""},
@@ -35,21 +35,21 @@ constexpr auto terms = std::to_array<Term>({
     {"exp of the scores", "BLOW UP BY e", "", "the softmax recipe, first half", "blow_up"},
     {"sum of the exps", "TOTAL", "", "the softmax recipe: what each is divided by", "total"},
     {"softmax", "SOFTMAX", "squash", "fractions that share 1", "softmax"},
-    {"attention weights", "FRACTIONS", "slices", "they add to exactly 1", "weights"},
-    {"attention output", "NEW STICK", "mix", "fractions times GIVE, added up", "mix"},
-    {"self-attention", "the sheet looks at itself", "tokens looking at this note", "", "attention"},
+    {"attention weights", "FRACTIONS", "slices", "they add to exactly 1", "weights|attention_weights"},
+    {"attention output", "NEW STICK", "mix", "fractions times GIVE, added up", "mix|attention"},
+    {"self-attention", "the sheet looks at itself", "tokens looking at this note", "", ""},
     {"head", "team", "one of many looks", "its own grids for WANT, HAVE and GIVE", "head"},
     {"concatenated heads", "GLUE", "", "side by side", "glue"},
     {"output projection", "BLEND", "", "from the glued width back to the stick's; a word of ours", "blend"},
     {"output weight matrix", "BLEND-grid", "", "", "blend weight"},
     {"output bias", "BLEND-nudge", "", "", "blend bias"},
     {"positional encoding", "POSITION MARK", "positions", "sines and cosines, added before attention",
-     "position"},
+     "positions"},
     {"causal mask", "future words masked out", "look left only", "", "causal"},
     {"cross-attention", "WANT from one sheet, HAVE and GIVE from another", "", "", ""},
     {"global average pooling", "COLLAPSE", "bag", "all sticks to one summary stick, number by number",
      "collapse"},
-    {"dense layer", "WORKERS", "tiny net", "multiply, add, nudge", "workers"},
+    {"dense layer", "WORKERS", "tiny net", "multiply, add, nudge", "workers|linear"},
     {"relu", "keep positives", "", "", "relu"},
     {"sigmoid", "crush to 0..1", "", "", "sigmoid"},
     {"tanh", "crush", "", "", "tanh"},
@@ -60,7 +60,8 @@ constexpr auto terms = std::to_array<Term>({
     {"probability", "CHANCE", "", "of being liked", "probability"},
     {"prediction", "VERDICT", "", "1 liked, 0 not", "prediction"},
     {"label", "TICK", "", "what the reader said: 1 liked, 0 not", "label"},
-    {"loss", "WRONGNESS", "leftover", "−log(chance given to the true tick)", "loss"},
+    {"loss", "WRONGNESS", "leftover", "−log(chance given to the true tick)",
+     "loss|binary_cross_entropy|binary_cross_entropy_with_logits|cross_entropy"},
     {"gradient", "BLAME", "leftover",
      "how far a number is to blame for the wrongness; a word of ours (the sketchbook: the leftover walks "
      "home)",
@@ -82,7 +83,11 @@ const Term* find(std::string_view key) {
   static const auto index = [] {
     std::unordered_map<std::string_view, const Term*> by_key;
     for (const Term& term : terms)
-      if (!term.key.empty()) by_key.emplace(term.key, &term);
+      for (std::string_view rest = term.keys; !rest.empty();) {
+        const std::size_t bar = std::min(rest.find('|'), rest.size());
+        by_key.emplace(rest.substr(0, bar), &term);
+        rest.remove_prefix(std::min(bar + 1, rest.size()));
+      }
     return by_key;
   }();
   const auto found = index.find(key);

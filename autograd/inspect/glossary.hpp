@@ -23,8 +23,9 @@ struct Term {
   std::string_view pencil;
   std::string_view sketchbook;
   std::string_view comment;
-  /// The role or the op's word whose steps are called this on a tape; empty for terms that name no step.
-  std::string_view key;
+  /// The roles and op words, with | between, whose steps are called this on a tape; empty for terms that name
+  /// no step.
+  std::string_view keys;
 
   std::string_view in(Glossary glossary) const {
     const std::string_view word = glossary == Glossary::pencil       ? pencil

@@ -46,6 +46,22 @@ TEST_CASE("a float is printed by its own digits, not by those of the double it b
   CHECK(text == "0.1-2147483648");
 }
 
+TEST_CASE("a pencil rounds to places or to significant digits") {
+  CHECK(rounded_to_places(0.0474258732, 3) == 0.047);
+  CHECK(rounded_to_places(-0.0005, 3) == -0.001);
+  CHECK(rounded_to_places(1.25e300, 3) == 1.25e300);
+  CHECK(rounded_to_places(1250, -2) == 1300);
+  CHECK(rounded_to_places(inf, 3) == inf);
+  CHECK(std::isnan(rounded_to_places(std::nan(""), 3)));
+  CHECK(rounded_to_digits(std::exp(1.0), 4) == 2.718);
+  CHECK(rounded_to_digits(std::exp(4.0), 4) == 54.6);
+  CHECK(rounded_to_digits(2.718 + 54.6, 4) == 57.32);
+  CHECK(rounded_to_digits(-123456, 4) == -123500);
+  CHECK(rounded_to_digits(0, 4) == 0);
+  CHECK(rounded_to_digits(1000, 4) == 1000);
+  CHECK(rounded_to_digits(-inf, 4) == -inf);
+}
+
 TEST_CASE("tensors are printed in nested brackets, points above each other") {
   CHECK(to_string(tensor({2, 0, 1, 0})) == "[2. 0. 1. 0.]");
   CHECK(to_string(tensor({{1, 0, 0}, {0, 0.05, 0.95}})) ==

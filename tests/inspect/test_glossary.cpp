@@ -1,4 +1,5 @@
 #include <set>
+#include <sstream>
 
 #include "tests/catch.hpp"
 #include "tests/inspect/support.hpp"
@@ -51,16 +52,34 @@ TEST_CASE("a glossary without a word prints the textbook's") {
 }
 
 TEST_CASE("each key and each textbook term has one row") {
-  std::set<std::string_view> keys, textbook;
+  std::set<std::string> keys, textbook;
   for (const Term& term : glossary_terms()) {
     CAPTURE(std::string(term.textbook));
     CHECK_FALSE(term.textbook.empty());
-    CHECK(textbook.insert(term.textbook).second);
-    if (!term.key.empty()) CHECK(keys.insert(term.key).second);
+    CHECK(textbook.insert(std::string(term.textbook)).second);
+    std::istringstream parts{std::string(term.keys)};
+    for (std::string key; std::getline(parts, key, '|');) {
+      CHECK_FALSE(key.empty());
+      CHECK(keys.insert(key).second);
+    }
   }
-  for (const std::string_view key : {"query", "key", "value", "scores", "scale", "weights", "mix", "glue",
-                                     "blend", "collapse", "workers", "embedding", "loss", "probability"})
+  for (const char* key :
+       {"query", "key", "value", "scores", "scale", "weights", "mix", "glue", "blend", "collapse", "workers",
+        "embedding", "positions", "loss", "linear", "attention", "attention_weights"})
     CHECK(keys.contains(key));
+}
+
+TEST_CASE("a row serves several words") {
+  static const Op fused{"attention_weights",
+                        {.forward = [](Inputs in, const Attributes&) { return Computed(in[0]); }}};
+  static const Op linear{"linear", {.forward = [](Inputs in, const Attributes&) { return Computed(in[0]); }}};
+  const Tensor x = tensor({1, 2});
+  Tape tape;
+  const Tensor weights = apply(fused, {x});
+  const Tensor workers = apply(linear, {x});
+  CHECK(word(tape, weights, Glossary::pencil) == "FRACTIONS");
+  CHECK(word(tape, workers, Glossary::sketchbook) == "tiny net");
+  CHECK(word(tape, workers, Glossary::textbook) == "dense layer");
 }
 
 TEST_CASE("glossaries are known by name") {
