@@ -1,0 +1,67 @@
+#include "autograd/ops/support.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "autograd/kernels/layout.hpp"
+
+namespace pencil::detail {
+
+static std::set<std::string>& words() {
+  static std::set<std::string> all;
+  return all;
+}
+
+Op built_in(std::string word, OpParts parts) {
+  words().insert(word);
+  return {std::move(word), std::move(parts)};
+}
+
+std::vector<std::string> built_in_words() { return {words().begin(), words().end()}; }
+
+void need_float(const char* who, const Tensor& x) {
+  if (!is_float(x.dtype()))
+    fail("[{}] needs f32 or f64; the tensor of shape {} is i32: cast with .to(f32)", who, x.shape());
+}
+
+void need_floats(const char* who, const Tensor& a, const Tensor& b) {
+  need_float(who, a);
+  need_float(who, b);
+  if (a.dtype() != b.dtype())
+    fail("[{}] dtypes differ: {} of shape {} and {} of shape {}; cast one with .to", who, name_of(a.dtype()),
+         a.shape(), name_of(b.dtype()), b.shape());
+}
+
+void need_i32(const char* who, const char* what, const Tensor& x) {
+  if (x.dtype() != i32)
+    fail("[{}] the {} must be i32; the tensor of shape {} is {}: cast with .to(i32)", who, what, x.shape(),
+         name_of(x.dtype()));
+}
+
+std::vector<std::int64_t> sizes(const Shape& shape) { return {shape.begin(), shape.end()}; }
+
+Shape shape_of(const Attributes& attributes, std::string_view name) {
+  return Shape(std::span(attributes.get<std::vector<std::int64_t>>(name)));
+}
+
+int axis_of(const Attributes& attributes) { return static_cast<int>(attributes.get<std::int64_t>("axis")); }
+
+Around::Around(const Shape& shape, int axis) : size(shape[axis]) {
+  for (int i = 0; i < axis; ++i) outer *= shape[i];
+  for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
+}
+
+Tensor spread_copy(const Tensor& x, const Shape& shape) {
+  std::array<std::int64_t, Shape::max_rank> from;
+  from.fill(1);
+  const int missing = shape.rank() - x.rank();
+  std::ranges::copy(x.shape(), from.begin() + missing);
+  Tensor y = empty(shape, x.dtype());
+  dispatch(x.dtype(), [&]<class T>(T) {
+    kernels::broadcast_to(shape.rank(), from.data(), shape.sizes().data(), x.values<T>().data(),
+                          y.writable<T>().data());
+  });
+  return y;
+}
+
+}  // namespace pencil::detail

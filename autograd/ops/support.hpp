@@ -1,0 +1,44 @@
+#pragma once
+
+// What the ops of this folder share; no part of the public interface.
+
+#include <string>
+#include <vector>
+
+#include "autograd/op.hpp"
+
+namespace pencil::detail {
+
+/// Makes an op of the library and notes its word, so that the tests can tell when one has no row in their
+/// table.
+Op built_in(std::string word, OpParts parts);
+/// The words of all ops that built_in has made, in byte order, each once.
+std::vector<std::string> built_in_words();
+
+/// Throws Error unless x is f32 or f64.
+void need_float(const char* who, const Tensor& x);
+/// Throws Error unless both are f32 or both f64.
+void need_floats(const char* who, const Tensor& a, const Tensor& b);
+/// Throws Error unless x is i32; `what` names it: "ids", "mask".
+void need_i32(const char* who, const char* what, const Tensor& x);
+
+/// A shape as an attribute, and back.
+std::vector<std::int64_t> sizes(const Shape& shape);
+Shape shape_of(const Attributes& attributes, std::string_view name);
+/// An axis as an attribute holds it, back as an int.
+int axis_of(const Attributes& attributes);
+
+/// An axis in the middle of an array: the numbers before it, along it and after it.
+struct Around {
+  Around(const Shape& shape, int axis);
+  std::int64_t outer = 1, size = 1, inner = 1;
+};
+
+/// x copied over a shape by broadcasting, off the tape.
+Tensor spread_copy(const Tensor& x, const Shape& shape);
+/// The same; x itself where it has the shape.
+inline Tensor spread(const Tensor& x, const Shape& shape) {
+  return x.shape() == shape ? x : spread_copy(x, shape);
+}
+
+}  // namespace pencil::detail
