@@ -1,5 +1,5 @@
-// Catch2 2.13 or 3 behind one include. Tests use what both have: TEST_CASE, SECTION, GENERATE, REQUIRE, CHECK, INFO,
-// CAPTURE, Approx, REQUIRE_THROWS_AS, REQUIRE_THROWS_WITH(expression, Says("part of the text")).
+// Catch2 2.13 or 3 behind one include. Tests use what both have: TEST_CASE, SECTION, GENERATE, REQUIRE,
+// CHECK, INFO, CAPTURE, Approx, REQUIRE_THROWS_AS, REQUIRE_THROWS_WITH(expression, Says("part of the text")).
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// What an outside project sees: Pencil's headers by their paths from its root, and its libraries behind one target.
+// What an outside project sees: Pencil's headers by their paths from its root, and its libraries behind one
+// target.
 #include <fmt/format.h>
 
 #include "autograd/create.hpp"
