@@ -1,5 +1,5 @@
 # pencil_discover_tests(TARGET PREFIX): every test case of a Catch2 program (version 2 or 3) becomes a ctest named
-# "PREFIX: test case". Cases with the tag [threads] get the label `threads`.
+# "PREFIX: test case". Cases with the tag [threads] get the label `threads`; one that says [skipped] counts as skipped.
 #
 # This file is both the function and, run by `cmake -P` after each build of the program, the script that lists its
 # cases. Catch2's own catch_discover_tests does not do it: version 2 has no labels, and takes a program that crashes
@@ -58,6 +58,7 @@ foreach(case IN LISTS cases)
   swap(case "${placeholders}" "[];")
   string(REGEX REPLACE [==[([]"\,~[])]==] [==[\\\1]==] spec "${case}")  # what a Catch2 test spec reads as its own
   string(APPEND script "add_test([==[${prefix}: ${case}]==] [==[${program}]==] [==[${spec}]==])\n")
+  string(APPEND script "set_tests_properties([==[${prefix}: ${case}]==] PROPERTIES SKIP_REGULAR_EXPRESSION [==[\\[skipped\\]]==])\n")
   swap(case "[];" "${placeholders}")
   if(case IN_LIST threaded)
     swap(case "${placeholders}" "[];")

@@ -199,7 +199,7 @@ TEST_CASE("files without reviews, and files that are no text") {
 }
 
 TEST_CASE("a file longer than one piece is read whole") {
-  for (const std::size_t size : {65'535, 65'536, 65'537, 400'000}) {
+  for (const std::size_t size : {65'535u, 65'536u, 65'537u, 400'000u}) {
     std::string text(size, 'x');
     for (std::size_t i = 0; i < size; i += 7) text[i] = static_cast<char>('a' + i % 26);
     const TemporaryFolder folder;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <clocale>
 #include <cstdint>
 #include <string>
