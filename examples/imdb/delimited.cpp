@@ -55,7 +55,7 @@ bool DelimitedRows::read_quoted(std::string& field) {
     if (found == nullptr)
       fail("[read] {}, line {}: the quote that opens field {} is never closed", file_, line_, used_);
     const char* const quote = static_cast<const char*>(found);
-    const bool escaped = delimiter_ == '\t' && quote != p_ && quote[-1] == '\\';
+    const bool escaped = delimiter_ == '\t' && quote[-1] == '\\';
     field.append(p_, quote);
     p_ = quote + 1;
     if (field_ends_at(p_)) break;

@@ -67,11 +67,11 @@ class Line : public nlohmann::json::json_sax_t {
 
  private:
   bool scalar(Value::Kind kind, std::string value) {
-    if (depth_ == 1 && at_ != nullptr) *std::exchange(at_, nullptr) = {kind, std::move(value)};
+    if (at_ != nullptr) *std::exchange(at_, nullptr) = {kind, std::move(value)};
     return true;
   }
   bool open() {
-    if (depth_ == 1 && at_ != nullptr) *std::exchange(at_, nullptr) = {Value::Kind::other, {}};
+    if (at_ != nullptr) *std::exchange(at_, nullptr) = {Value::Kind::other, {}};
     ++depth_;
     return true;
   }
@@ -80,7 +80,7 @@ class Line : public nlohmann::json::json_sax_t {
     return true;
   }
 
-  Value* at_ = nullptr;
+  Value* at_ = nullptr;  // where the next value goes: set by one of our keys, until its value comes
   std::size_t depth_ = 0;
 };
 
