@@ -31,7 +31,7 @@ inline constexpr auto first_bits = [](std::int64_t n) {
 template <class L>
 L load_first(const typename L::Element* p, std::int64_t n) {
   using T = typename L::Element;
-  using Raw = typename L::Raw;
+  using Raw [[maybe_unused]] = typename L::Raw;
 #ifdef __AVX512F__
   if constexpr (std::is_base_of_v<xsimd::avx512f, typename Raw::arch_type>) {
     if constexpr (sizeof(T) == 4)

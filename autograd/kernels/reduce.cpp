@@ -14,7 +14,7 @@ namespace {
 using Size = std::int64_t;
 
 constexpr Size piece_numbers = 32768;  // of one piece of parallel work, about
-constexpr Size row_block = 4096;       // numbers of a row joined at once
+constexpr Size row_block = 1024;       // numbers of a row joined at once
 constexpr Size column_block = 64;      // rows joined at once
 constexpr Size column_tile = 1024;     // columns of one piece of work
 
