@@ -46,6 +46,15 @@ Shape shape_of(const Attributes& attributes, std::string_view name) {
 
 int axis_of(const Attributes& attributes) { return static_cast<int>(attributes.get<std::int64_t>("axis")); }
 
+std::string position(const Shape& shape, std::int64_t flat) {
+  std::string text = ")";
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    text = fmt::format("{}{}{}", axis ? ", " : "", flat % shape[axis], text);
+    flat /= shape[axis];
+  }
+  return "(" + text;
+}
+
 Around::Around(const Shape& shape, int axis) : size(shape[axis]) {
   for (int i = 0; i < axis; ++i) outer *= shape[i];
   for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
@@ -62,6 +71,34 @@ Tensor spread_copy(const Tensor& x, const Shape& shape) {
                           y.writable<T>().data());
   });
   return y;
+}
+
+Tensor permuted(const Tensor& x, std::span<const int> axes) {
+  Shape shape = x.shape();
+  for (std::size_t i = 0; i < axes.size(); ++i) shape = shape.with(static_cast<int>(i), x.size(axes[i]));
+  Tensor y = empty(shape, x.dtype());
+  dispatch(x.dtype(), [&]<class T>(T) {
+    kernels::permute(x.rank(), x.shape().sizes().data(), axes.data(), x.values<T>().data(),
+                     y.writable<T>().data());
+  });
+  return y;
+}
+
+Tensor axis_to_end(const Tensor& x, int axis) {
+  if (axis == x.rank() - 1) return x;
+  std::vector<int> axes;
+  for (int i = 0; i < x.rank(); ++i)
+    if (i != axis) axes.push_back(i);
+  axes.push_back(axis);
+  return permuted(x, axes);
+}
+
+Tensor axis_from_end(const Tensor& x, int axis) {
+  if (axis == x.rank() - 1) return x;
+  std::vector<int> axes;
+  for (int i = 0; i < x.rank() - 1; ++i) axes.push_back(i);
+  axes.insert(axes.begin() + axis, x.rank() - 1);
+  return permuted(x, axes);
 }
 
 }  // namespace pencil::detail

@@ -2,6 +2,7 @@
 
 // What the ops of this folder share; no part of the public interface.
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,9 @@ Shape shape_of(const Attributes& attributes, std::string_view name);
 /// An axis as an attribute holds it, back as an int.
 int axis_of(const Attributes& attributes);
 
+/// Where number `flat` of a shape stands: "(2, 0)".
+std::string position(const Shape& shape, std::int64_t flat);
+
 /// An axis in the middle of an array: the numbers before it, along it and after it.
 struct Around {
   Around(const Shape& shape, int axis);
@@ -40,5 +44,11 @@ Tensor spread_copy(const Tensor& x, const Shape& shape);
 inline Tensor spread(const Tensor& x, const Shape& shape) {
   return x.shape() == shape ? x : spread_copy(x, shape);
 }
+
+/// Axis i of the result is axis axes[i] of x; off the tape.
+Tensor permuted(const Tensor& x, std::span<const int> axes);
+/// x with one axis moved to the end, for kernels that work on rows, and back; x itself where it is there.
+Tensor axis_to_end(const Tensor& x, int axis);
+Tensor axis_from_end(const Tensor& x, int axis);
 
 }  // namespace pencil::detail
