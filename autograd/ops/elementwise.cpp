@@ -1,0 +1,248 @@
+#include "autograd/ops/elementwise.hpp"
+
+#include <array>
+#include <vector>
+
+#include "autograd/create.hpp"
+#include "autograd/kernels/builtin.hpp"
+#include "autograd/ops/formula.hpp"
+#include "autograd/ops/shape_ops.hpp"
+#include "autograd/ops/support.hpp"
+#include "autograd/tape.hpp"
+
+namespace pencil {
+
+Tensor Operand::as_tensor(DType dtype) const {
+  if (tensor_) return *tensor_;
+  Tensor number = full({}, number_, dtype);
+  detail::Body::of(number)->number = true;
+  return number;
+}
+
+OperandPair::OperandPair(const char* who, const Operand& x, const Operand& y) : where(x.where) {
+  const Tensor* first = x.tensor() ? x.tensor() : y.tensor();
+  if (!first) fail("[{}] was given two plain numbers; one side must be a tensor", who);
+  a = x.as_tensor(first->dtype());
+  b = y.as_tensor(first->dtype());
+  if (a.dtype() != b.dtype())
+    fail("[{}] dtypes differ: {} and {}; convert one with .to(…)", who, name_of(a.dtype()),
+         name_of(b.dtype()));
+}
+
+namespace {
+
+template <class T>
+const kernels::ElementwiseTable<T>& table_of(const FormulaKernels& kernels) {
+  if constexpr (std::is_same_v<T, float>)
+    return kernels.f32_table();
+  else
+    return kernels.f64_table();
+}
+
+Shape check_inputs(const char* word, Inputs in) {
+  Shape shape = in[0].shape();
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    if (!is_float(in[i].dtype())) fail("[{}] input {} is i32; need f32 or f64, cast with .to(f32)", word, i);
+    if (in[i].dtype() != in[0].dtype())
+      fail("[{}] dtypes differ: {} and {}; convert one with .to(…)", word, name_of(in[0].dtype()),
+           name_of(in[i].dtype()));
+    if (i) shape = broadcast(shape, in[i].shape(), word);
+  }
+  return shape;
+}
+
+// Runs kernel(plan, factors, x, y) over the broadcast of the formula's arguments, which follow `factors`
+// tensors of the full shape: none forward, dy for a partial, u and dy for a second one.
+template <class Run>
+Tensor run(const char* word, Inputs in, std::size_t factors, Run&& kernel) {
+  const Inputs arguments = in.subspan(factors);
+  const Shape shape = check_inputs(word, arguments);
+  Tensor y = empty(shape, in[0].dtype());
+  std::array<std::span<const std::int64_t>, 4> sizes;
+  for (std::size_t i = 0; i < arguments.size(); ++i) sizes[i] = arguments[i].shape().sizes();
+  const kernels::Broadcast plan = kernels::plan(
+      shape.sizes(), std::span<const std::span<const std::int64_t>>(sizes.data(), arguments.size()));
+  dispatch_float(y.dtype(), [&]<class T>(T) {
+    std::array<const T*, 4> x{};
+    for (std::size_t i = 0; i < arguments.size(); ++i) x[i] = arguments[i].values<T>().data();
+    std::array<const T*, 2> factor{};
+    for (std::size_t i = 0; i < factors; ++i) factor[i] = in[i].values<T>().data();
+    kernel(plan, factor.data(), x.data(), y.writable<T>().data());
+  });
+  return y;
+}
+
+// "d mul/d2": the derivative by the second argument.
+std::string by(const std::string& word, int arity, int i) {
+  return arity == 1 ? fmt::format("{}/dx", word) : fmt::format("{}/d{}", word, i + 1);
+}
+
+Tensor apply_list(const Op& op, std::vector<Tensor> inputs) {
+  return apply(op, inputs, {}, Where::current());
+}
+
+// [first…, the formula's arguments of a step that holds `skip` factors before them]
+std::vector<Tensor> with_arguments(std::vector<Tensor> first, const Step& s, int skip) {
+  for (int i = skip; i < s.inputs(); ++i) first.push_back(s.input(i));
+  return first;
+}
+
+// z = u · dy · ∂²f/∂xᵢ∂xⱼ
+Op second_op(const std::string& word, FormulaKernels kernels, int arity, int i, int j) {
+  const std::string name = by(by("d2 " + word, arity, i), arity, j);
+  return Op(name, {.forward = [=](Inputs in, const Attributes&) -> Computed {
+                     return run(name.c_str(), in, 2,
+                                [&]<class T>(const auto& plan, const T* const* f, const T* const* x, T* y) {
+                                  table_of<T>(kernels).second(i, j, plan, f[0], f[1], x, y);
+                                });
+                   },
+                   .rule = [](const Step& s, const Tensor&, Needs) -> Gradients {
+                     fail(
+                         "[{}] third derivatives of a formula are not known; write the op's parts in simpler "
+                         "ops to go on",
+                         s.word());
+                   }});
+}
+
+// dxᵢ = dy · ∂f/∂xᵢ, of the full shape        d(dy) = u · ∂f/∂xᵢ        dxⱼ = u · dy · ∂²f/∂xᵢ∂xⱼ
+Op partial_op(const std::string& word, FormulaKernels kernels, int arity, int i) {
+  const std::string name = by("d " + word, arity, i);
+  std::vector<Op> seconds;
+  for (int j = 0; j < arity; ++j) seconds.push_back(second_op(word, kernels, arity, i, j));
+  return Op(name, {.forward = [=](Inputs in, const Attributes&) -> Computed {
+                     return run(name.c_str(), in, 1,
+                                [&]<class T>(const auto& plan, const T* const* f, const T* const* x, T* y) {
+                                  table_of<T>(kernels).partial(i, plan, f[0], x, y);
+                                });
+                   },
+                   .rule =
+                       [seconds](const Step& s, const Tensor& u, Needs needs) {
+                         Gradients gradients(static_cast<std::size_t>(s.inputs()));
+                         if (needs[0]) gradients[0] = apply_list(s.op(), with_arguments({u}, s, 1));
+                         for (std::size_t j = 0; j < seconds.size(); ++j)
+                           if (needs[j + 1])
+                             gradients[j + 1] =
+                                 sum_to(apply_list(seconds[j], with_arguments({u, s.input(0)}, s, 1)),
+                                        s.input(static_cast<int>(j) + 1).shape());
+                         return gradients;
+                       }});
+}
+
+// y = f(x₁, …)        dxᵢ = dy · ∂f/∂xᵢ, summed over what was broadcast
+OpParts formula_parts(const std::string& word, FormulaKernels kernels, int arity) {
+  std::vector<Op> partials;
+  for (int i = 0; i < arity; ++i) partials.push_back(partial_op(word, kernels, arity, i));
+  return {.forward = [=](Inputs in, const Attributes&) -> Computed {
+            if (in.size() != static_cast<std::size_t>(arity))
+              fail("[{}] takes {} inputs, was given {}", word, arity, in.size());
+            return run(word.c_str(), in, 0,
+                       [&]<class T>(const auto& plan, const T* const*, const T* const* x, T* y) {
+                         table_of<T>(kernels).forward(plan, x, y);
+                       });
+          },
+          .rule =
+              [partials](const Step& s, const Tensor& dy, Needs needs) {
+                Gradients gradients(partials.size());
+                for (std::size_t i = 0; i < partials.size(); ++i)
+                  if (needs[i])
+                    gradients[i] = sum_to(apply_list(partials[i], with_arguments({dy}, s, 0)),
+                                          s.input(static_cast<int>(i)).shape());
+                return gradients;
+              }};
+}
+
+// A built-in op: its formula's kernels are compiled for every instruction set and looked up when it runs.
+template <class F>
+Op made_of(const char* word) {
+  return detail::built_in(
+      word, formula_parts(word, {&kernels::builtin<F, float>, &kernels::builtin<F, double>}, F::arity));
+}
+
+Tensor apply_pair(const Op& op, const Operand& x, const Operand& y) {
+  const OperandPair pair(op.word().c_str(), x, y);
+  return apply(op, {{pair.a, pair.where}, pair.b});
+}
+
+namespace f = kernels::formulas;
+
+// Each formula stands in kernels/formulas.hpp, with its derivatives' conventions.
+const Op add_op = made_of<f::Add>("add");
+const Op sub_op = made_of<f::Sub>("sub");
+const Op mul_op = made_of<f::Mul>("mul");
+const Op div_op = made_of<f::Div>("div");
+const Op pow_op = made_of<f::Pow>("pow");
+const Op maximum_op = made_of<f::Maximum>("maximum");
+const Op minimum_op = made_of<f::Minimum>("minimum");
+const Op clamp_op = made_of<f::Clamp>("clamp");
+const Op neg_op = made_of<f::Neg>("neg");
+const Op square_op = made_of<f::Square>("square");
+const Op exp_op = made_of<f::Exp>("exp");
+const Op log_op = made_of<f::Log>("log");
+const Op sqrt_op = made_of<f::Sqrt>("sqrt");
+const Op rsqrt_op = made_of<f::Rsqrt>("rsqrt");
+const Op sin_op = made_of<f::Sin>("sin");
+const Op cos_op = made_of<f::Cos>("cos");
+const Op tanh_op = made_of<f::Tanh>("tanh");
+const Op sigmoid_op = made_of<f::Sigmoid>("sigmoid");
+const Op relu_op = made_of<f::Relu>("relu");
+const Op abs_op = made_of<f::Abs>("abs");
+const Op erf_op = made_of<f::Erf>("erf");
+const Op softplus_op = made_of<f::Softplus>("softplus");
+const Op log_sigmoid_op = made_of<f::LogSigmoid>("log_sigmoid");
+const Op gelu_op = made_of<f::Gelu>("gelu");
+const Op silu_op = made_of<f::Silu>("silu");
+const Op safe_sqrt_op = made_of<f::SafeSqrt>("safe_sqrt");
+const Op safe_log_op = made_of<f::SafeLog>("safe_log");
+
+}  // namespace
+
+Tensor add(const Operand& a, const Operand& b) { return apply_pair(add_op, a, b); }
+Tensor sub(const Operand& a, const Operand& b) { return apply_pair(sub_op, a, b); }
+Tensor mul(const Operand& a, const Operand& b) { return apply_pair(mul_op, a, b); }
+Tensor div(const Operand& a, const Operand& b) { return apply_pair(div_op, a, b); }
+Tensor pow(const Operand& a, const Operand& b) { return apply_pair(pow_op, a, b); }
+Tensor maximum(const Operand& a, const Operand& b) { return apply_pair(maximum_op, a, b); }
+Tensor minimum(const Operand& a, const Operand& b) { return apply_pair(minimum_op, a, b); }
+
+Tensor neg(const Located& x) { return apply(neg_op, {x}); }
+Tensor square(const Located& x) { return apply(square_op, {x}); }
+Tensor exp(const Located& x) { return apply(exp_op, {x}); }
+Tensor log(const Located& x) { return apply(log_op, {x}); }
+Tensor sqrt(const Located& x) { return apply(sqrt_op, {x}); }
+Tensor rsqrt(const Located& x) { return apply(rsqrt_op, {x}); }
+Tensor sin(const Located& x) { return apply(sin_op, {x}); }
+Tensor cos(const Located& x) { return apply(cos_op, {x}); }
+Tensor tanh(const Located& x) { return apply(tanh_op, {x}); }
+Tensor sigmoid(const Located& x) { return apply(sigmoid_op, {x}); }
+Tensor relu(const Located& x) { return apply(relu_op, {x}); }
+Tensor abs(const Located& x) { return apply(abs_op, {x}); }
+Tensor erf(const Located& x) { return apply(erf_op, {x}); }
+Tensor softplus(const Located& x) { return apply(softplus_op, {x}); }
+Tensor log_sigmoid(const Located& x) { return apply(log_sigmoid_op, {x}); }
+Tensor gelu(const Located& x) { return apply(gelu_op, {x}); }
+Tensor silu(const Located& x) { return apply(silu_op, {x}); }
+Tensor safe_sqrt(const Located& x) { return apply(safe_sqrt_op, {x}); }
+Tensor safe_log(const Located& x) { return apply(safe_log_op, {x}); }
+
+Tensor clamp(const Located& x, double low, double high) {
+  if (!(low <= high)) fail("[clamp] low is {}, high is {}; need low <= high", low, high);
+  const Tensor low_number = Operand(low).as_tensor(x->dtype());
+  const Tensor high_number = Operand(high).as_tensor(x->dtype());
+  return apply(clamp_op, {x, low_number, high_number});
+}
+
+Elementwise::Elementwise(std::string word, const FormulaKernels& kernels, int arity)
+    : op_(word, formula_parts(word, kernels, arity)), arity_(arity) {}
+
+Tensor Elementwise::applied(std::initializer_list<Operand> arguments) const {
+  const Operand& first = *arguments.begin();
+  const Tensor* some = nullptr;
+  for (const Operand& each : arguments)
+    if (!some) some = each.tensor();
+  if (!some) fail("[{}] was given plain numbers only; one argument must be a tensor", op_.word());
+  boost::container::small_vector<Tensor, 4> tensors;
+  for (const Operand& each : arguments) tensors.push_back(each.as_tensor(some->dtype()));
+  return apply(op_, Inputs(tensors.data(), tensors.size()), {}, first.where);
+}
+
+}  // namespace pencil
