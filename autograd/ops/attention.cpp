@@ -1,0 +1,267 @@
+#include "autograd/ops/attention.hpp"
+
+#include <cmath>
+
+#include "autograd/create.hpp"
+#include "autograd/kernels/attention.hpp"
+#include "autograd/ops/elementwise.hpp"
+#include "autograd/ops/matmul.hpp"
+#include "autograd/ops/reduce.hpp"
+#include "autograd/ops/shape_ops.hpp"
+#include "autograd/ops/softmax.hpp"
+#include "autograd/ops/support.hpp"
+#include "autograd/tape.hpp"
+
+namespace pencil {
+
+using detail::built_in;
+
+namespace {
+
+// A mask as (batch, heads, rows, keys), each its size or 1.
+Shape mask_shape(const Tensor& mask) {
+  if (mask.rank() == 4) return mask.shape();
+  if (mask.rank() == 3) return mask.shape().inserted(1, 1);
+  return mask.shape().inserted(0, 1).inserted(0, 1);
+}
+
+std::int64_t heads_of(const Attributes& attributes) { return attributes.get<std::int64_t>("heads"); }
+
+// The sizes for the kernels; in[mask_at] is the mask if there is one.
+kernels::AttentionShape shape_for(Inputs in, std::size_t mask_at, const Attributes& attributes) {
+  const Tensor &q = in[0], &k = in[1];
+  kernels::AttentionShape shape;
+  shape.batch = q.rank() == 3 ? q.size(0) : 1;
+  shape.heads = heads_of(attributes);
+  shape.queries = q.size(-2);
+  shape.keys = k.size(-2);
+  shape.width = q.size(-1) / shape.heads;
+  if (mask_at == 3) shape.value_width = in[2].size(-1) / shape.heads;
+  shape.scale = attributes.get<double>("scale");
+  shape.causal = attributes.get<bool>("causal");
+  if (in.size() > mask_at) {
+    shape.mask = in[mask_at].values<std::int32_t>().data();
+    const Shape sizes = mask_shape(in[mask_at]);
+    std::int64_t step = 1;
+    for (int axis = 3; axis >= 0; --axis) {
+      shape.mask_stride[axis] = sizes[axis] == 1 ? 0 : step;
+      step *= sizes[axis];
+    }
+  }
+  return shape;
+}
+
+constexpr std::size_t attention_mask = 3;  // q, k, v, mask
+constexpr std::size_t weights_mask = 2;    // q, k, mask
+
+Computed attention_forward(Inputs in, const Attributes& attributes) {
+  const kernels::AttentionShape shape = shape_for(in, attention_mask, attributes);
+  const Tensor& q = in[0];
+  Tensor out = empty(q.shape().with(-1, in[2].size(-1)), q.dtype());
+  Tensor lse = empty({shape.batch, shape.heads, shape.queries}, q.dtype());
+  dispatch_float(q.dtype(), [&]<class T>(T) {
+    kernels::attention(shape, q.values<T>().data(), in[1].values<T>().data(), in[2].values<T>().data(),
+                       out.writable<T>().data(), lse.writable<T>().data());
+  });
+  return {out, {lse}};
+}
+
+std::vector<Tensor> inputs_of(const Step& s) {
+  std::vector<Tensor> inputs;
+  for (int i = 0; i < s.inputs(); ++i) inputs.push_back(s.input(i));
+  return inputs;
+}
+
+Gradients attention_rule(const Step& s, const Tensor& dy, Needs needs) {
+  const std::vector<Tensor> in = inputs_of(s);
+  Gradients gradients(in.size());
+  for (std::size_t i = 0; i < 3; ++i)
+    if (needs[i]) gradients[i] = empty(in[i].shape(), in[i].dtype());
+  dispatch_float(dy.dtype(), [&]<class T>(T) {
+    const auto numbers_of = [&](std::size_t i) {
+      return gradients[i].defined() ? gradients[i].writable<T>().data() : nullptr;
+    };
+    kernels::attention_gradient(shape_for(in, attention_mask, s.attributes()), in[0].values<T>().data(),
+                                in[1].values<T>().data(), in[2].values<T>().data(),
+                                s.output().values<T>().data(), s.saved(0).values<T>().data(),
+                                dy.values<T>().data(), numbers_of(0), numbers_of(1), numbers_of(2));
+  });
+  return gradients;
+}
+
+// (…, rows, heads · width) → (…, heads, rows, width) and back; one head stays as it is.
+Tensor heads_apart(const Tensor& x, std::int64_t heads) {
+  if (heads == 1) return x;
+  const std::int64_t width = x.size(-1) / heads;
+  if (x.rank() == 2) return permute(reshape(x, {x.size(0), heads, width}), {1, 0, 2});
+  return permute(reshape(x, {x.size(0), x.size(1), heads, width}), {0, 2, 1, 3});
+}
+
+Tensor heads_together(const Tensor& x, const Shape& shape) {
+  if (x.shape() == shape) return x;
+  const Role role("glue");
+  const Tensor side_by_side = x.rank() == 3 ? permute(x, {1, 0, 2}) : permute(x, {0, 2, 1, 3});
+  return reshape(side_by_side, shape);
+}
+
+// 1 where a row may look at a key, as it broadcasts against scores (…, rows, keys) of a step with separated
+// heads; no tensor where every row sees every key.
+Tensor visible(Inputs in, std::size_t mask_at, const Attributes& attributes, const Shape& scores) {
+  const bool masked = in.size() > mask_at, causal = attributes.get<bool>("causal");
+  if (!masked && !causal) return {};
+  Shape shape = masked ? mask_shape(in[mask_at]) : Shape{1, 1, 1, scores[-1]};
+  if (causal) shape = shape.with(2, scores[-2]);
+  const Tensor given =
+      masked ? detail::spread(with_shape(in[mask_at], mask_shape(in[mask_at])), shape) : ones(shape, i32);
+  Tensor seen = empty(shape, i32);
+  const auto from = given.values<std::int32_t>();
+  const auto to = seen.writable<std::int32_t>();
+  const std::int64_t rows = scores[-2], keys = scores[-1];
+  for (std::int64_t i = 0; i < given.size(); ++i) {
+    const bool before = !causal || i % keys <= i / keys % rows + keys - rows;
+    to[static_cast<std::size_t>(i)] = before && from[static_cast<std::size_t>(i)] != 0;
+  }
+  if (heads_of(attributes) == 1) shape = shape.without(1);
+  if (in[0].rank() == 2) shape = shape.without(0);
+  return with_shape(seen, shape);
+}
+
+// The weights with separated heads, in simple ops: (…, rows, keys).
+Tensor weights_in_steps(Inputs in, std::size_t mask_at, const Attributes& attributes) {
+  const std::int64_t heads = heads_of(attributes);
+  const Tensor q = heads_apart(in[0], heads);
+  const Tensor k = heads_apart(in[1], heads);
+  Tensor scores, scaled;
+  {
+    const Role role("scores");
+    scores = matmul(q, k, {.transpose_right = true});
+  }
+  {
+    const Role role("scale");
+    scaled = scores * attributes.get<double>("scale");
+  }
+  const Role role("weights");
+  const Tensor seen = visible(in, mask_at, attributes, scaled.shape());
+  return seen.defined() ? masked_softmax(scaled, seen) : softmax(scaled);
+}
+
+Tensor attention_in_steps(Inputs in, const Attributes& attributes) {
+  const Tensor weights = weights_in_steps(in, attention_mask, attributes);
+  const Tensor v = heads_apart(in[2], heads_of(attributes));
+  Tensor mix;
+  {
+    const Role role("mix");
+    mix = matmul(weights, v);
+  }
+  return heads_together(mix, in[0].shape().with(-1, in[2].size(-1)));
+}
+
+// y = w v, w = softmax(scale q kᵀ) over what may be looked at
+// dv = wᵀ dy        ds = w (dw − Σ w dw), dw = dy vᵀ        dq = scale ds k        dk = scale dsᵀ q
+const Op attention_op = built_in("attention", {.forward = attention_forward,
+                                               .rule = attention_rule,
+                                               .composed = attention_in_steps,
+                                               .role = "mix",
+                                               .constant = 0b1000});
+
+Computed weights_forward(Inputs in, const Attributes& attributes) {
+  const kernels::AttentionShape shape = shape_for(in, weights_mask, attributes);
+  Tensor weights = empty({shape.batch, shape.heads, shape.queries, shape.keys}, in[0].dtype());
+  dispatch_float(weights.dtype(), [&]<class T>(T) {
+    kernels::attention_weights(shape, in[0].values<T>().data(), in[1].values<T>().data(),
+                               weights.writable<T>().data());
+  });
+  return weights;
+}
+
+// The same as weights_in_steps; q and k with separated heads, ds under the shape of their scores.
+Gradients weights_rule(const Step& s, const Tensor& dy, Needs needs) {
+  const std::vector<Tensor> in = inputs_of(s);
+  const std::int64_t heads = heads_of(s.attributes());
+  const Tensor q = heads_apart(in[0], heads);
+  const Tensor k = heads_apart(in[1], heads);
+  const Tensor& y = s.output();
+  const Tensor total = sum(y * dy, -1, true);
+  const Tensor by_row = y * (dy - total);
+  const Tensor ds = reshape(by_row * s.attribute<double>("scale"), q.shape().with(-1, y.size(-1)));
+  Gradients gradients(in.size());
+  if (needs[0]) gradients[0] = heads_together(matmul(ds, k), in[0].shape());
+  if (needs[1]) gradients[1] = heads_together(matmul(ds, q, {.transpose_left = true}), in[1].shape());
+  return gradients;
+}
+
+// w = softmax(scale q kᵀ) over what may be looked at
+// dq = scale ds k        dk = scale dsᵀ q        with ds = w (dw − Σ w dw)
+const Op weights_op =
+    built_in("attention_weights",
+             {.forward = weights_forward,
+              .rule = weights_rule,
+              .composed =
+                  [](Inputs in, const Attributes& attributes) {
+                    const Tensor weights = weights_in_steps(in, weights_mask, attributes);
+                    const std::int64_t batch = in[0].rank() == 3 ? in[0].size(0) : 1;
+                    const Shape shape{batch, heads_of(attributes), in[0].size(-2), in[1].size(-2)};
+                    return weights.shape() == shape ? weights : reshape(weights, shape);
+                  },
+              .role = "weights",
+              .constant = 0b100});
+
+void check_sides(const char* who, const Tensor& q, const Tensor& k, int heads) {
+  detail::need_floats(who, q, k);
+  if (heads < 1) fail("[{}] {} heads; need 1 or more", who, heads);
+  if (q.rank() < 2 || q.rank() > 3 || k.rank() != q.rank() || (q.rank() == 3 && k.size(0) != q.size(0)))
+    fail("[{}] q is {} and k {}; need (batch, rows, width) and (batch, keys, width), or both without batch",
+         who, q.shape(), k.shape());
+  if (q.size(-1) != k.size(-1) || q.size(-1) % heads != 0)
+    fail("[{}] q is {} and k {}; their last sizes must agree and be a multiple of the {} heads", who,
+         q.shape(), k.shape(), heads);
+}
+
+void check_mask(const char* who, const Tensor& mask, const Tensor& q, const Tensor& k, int heads) {
+  detail::need_i32(who, "mask", mask);
+  const std::int64_t batch = q.rank() == 3 ? q.size(0) : 1, rows = q.size(-2), keys = k.size(-2);
+  bool fits = mask.rank() >= 2 && mask.rank() <= 4;
+  if (fits) {
+    const Shape shape = mask_shape(mask), full{batch, heads, rows, keys};
+    for (int axis = 0; axis < 3; ++axis) fits = fits && (shape[axis] == 1 || shape[axis] == full[axis]);
+    fits = fits && shape[3] == keys;
+  }
+  if (!fits)
+    fail(
+        "[{}] a mask of shape {} does not fit: need (rows, keys) = ({}, {}), (batch, rows, keys) with batch "
+        "{}, or (batch, heads, rows, keys) with {} heads; sizes but for keys may be 1",
+        who, mask.shape(), rows, keys, batch, heads);
+}
+
+Attributes attributes_of(const Tensor& q, const AttentionOptions& options) {
+  const double width = static_cast<double>(q.size(-1)) / options.heads;
+  const double scale = options.scale != 0 ? options.scale : width > 0 ? 1 / std::sqrt(width) : 1;
+  return {{"heads", std::int64_t{options.heads}}, {"causal", options.causal}, {"scale", scale}};
+}
+
+}  // namespace
+
+Tensor attention(const Located& q, const Located& k, const Located& v, const AttentionOptions& options) {
+  constexpr const char* who = "attention";
+  check_sides(who, q, k, options.heads);
+  detail::need_floats(who, q, v);
+  if (v->rank() != k->rank() || v->shape().with(-1, 1) != k->shape().with(-1, 1) ||
+      v->size(-1) % options.heads != 0)
+    fail(
+        "[attention] k is {} and v {}; they must agree in all but the last size, which in v must be a "
+        "multiple of the {} heads",
+        k->shape(), v->shape(), options.heads);
+  if (!options.mask.defined()) return apply(attention_op, {q, k, v}, attributes_of(q, options));
+  check_mask(who, options.mask, q, k, options.heads);
+  return apply(attention_op, {q, k, v, {options.mask, q.where}}, attributes_of(q, options));
+}
+
+Tensor attention_weights(const Located& q, const Located& k, const AttentionOptions& options) {
+  constexpr const char* who = "attention_weights";
+  check_sides(who, q, k, options.heads);
+  if (!options.mask.defined()) return apply(weights_op, {q, k}, attributes_of(q, options));
+  check_mask(who, options.mask, q, k, options.heads);
+  return apply(weights_op, {q, k, {options.mask, q.where}}, attributes_of(q, options));
+}
+
+}  // namespace pencil
