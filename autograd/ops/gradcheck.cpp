@@ -1,0 +1,182 @@
+#include "autograd/ops/gradcheck.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "autograd/create.hpp"
+#include "autograd/ops/shape_ops.hpp"
+#include "autograd/ops/support.hpp"
+#include "autograd/tape.hpp"
+
+namespace pencil {
+
+namespace {
+
+using Function = std::function<Tensor(Inputs)>;
+
+// A tensor of its own with the same numbers, but for x + factor · direction.
+Tensor moved(const Tensor& x, std::span<const double> direction, double factor) {
+  Tensor y = empty(x.shape(), f64);
+  const auto from = x.values<double>();
+  const auto to = y.writable<double>();
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] = from[i] + factor * direction[i];
+  return y;
+}
+
+// The same on the tape: a function may give back an input as it is, or a tensor that depends on none.
+Tensor recorded(const Tensor& y) { return reshape(y, y.shape()); }
+
+// One function at one point, under one upstream gradient.
+class Check {
+ public:
+  Check(const std::string& word, const Function& f, Inputs inputs, std::vector<bool> variable,
+        const GradcheckOptions& options)
+      : word_(word), f_(f), variable_(std::move(variable)), options_(options) {
+    for (const Tensor& x : inputs) inputs_.push_back(with_shape(x, x.shape()));  // one handle an argument
+    Rng rng(options.seed);
+    Tape tape;
+    const Tensor y = recorded(value(inputs_));
+    upstream_ = randn(y.shape(), rng, f64);
+    std::vector<Tensor> on_tape;
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      if (variable_[i] && tape.step_of(inputs_[i]) >= 0) on_tape.push_back(inputs_[i]);
+    const std::vector<Tensor> found = tape.gradient(y, on_tape, {.upstream = upstream_});
+    for (std::size_t i = 0, next = 0; i < inputs_.size(); ++i) {
+      const bool used = variable_[i] && tape.step_of(inputs_[i]) >= 0;
+      gradients_.push_back(used ? found[next++] : zeros(inputs_[i].shape(), f64));
+    }
+  }
+
+  void run() {
+    constexpr std::int64_t few = 256;
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      if (variable_[i] && (inputs_[i].size() <= few || !direction_agrees(i))) check_elements(i);
+  }
+
+ private:
+  Tensor value(Inputs inputs) const {
+    const Tensor y = f_(inputs);
+    if (y.dtype() != f64)
+      fail("[gradcheck] {} gives {} of shape {}; central differences need f64", word_, name_of(y.dtype()),
+           y.shape());
+    return y;
+  }
+
+  // Σ upstream · (f(x + h d) − f(x − h d)) / 2h with x argument i.
+  double slope(std::size_t i, std::span<const double> direction, double h) const {
+    const auto at = [&](double factor) {
+      std::vector<Tensor> inputs = inputs_;
+      inputs[i] = moved(inputs_[i], direction, factor);
+      const Tape tape;  // a function may ask it for gradients; and the tapes outside see nothing of this
+      return value(inputs);
+    };
+    const Tensor above = at(h), below = at(-h);
+    const auto up = above.values<double>(), down = below.values<double>(),
+               weight = upstream_.values<double>();
+    double total = 0;
+    for (std::size_t k = 0; k < up.size(); ++k) total += weight[k] * (up[k] - down[k]);
+    return total / (2 * h);
+  }
+
+  bool direction_agrees(std::size_t i) const {
+    Rng rng(options_.seed + 1 + i);
+    const auto gradient = gradients_[i].values<double>();
+    std::vector<double> direction(gradient.size());
+    double analytic = 0, scale = 0;
+    for (std::size_t k = 0; k < gradient.size(); ++k) {
+      direction[k] = rng.normal();
+      analytic += gradient[k] * direction[k];
+      scale = std::max(scale, std::abs(gradient[k]));
+    }
+    const double numeric = slope(i, direction, options_.step);
+    return std::abs(analytic - numeric) <= options_.absolute + options_.relative * scale;
+  }
+
+  void check_elements(std::size_t i) const {
+    const auto x = inputs_[i].values<double>();
+    const auto analytic = gradients_[i].values<double>();
+    std::vector<double> direction(x.size()), numeric(x.size());
+    double largest = 0;
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      direction[k] = 1;
+      numeric[k] = slope(i, direction, options_.step * std::max(1.0, std::abs(x[k])));
+      direction[k] = 0;
+      if (std::isfinite(numeric[k])) largest = std::max(largest, std::abs(numeric[k]));
+    }
+    const double allowed = options_.absolute + options_.relative * largest;
+    for (std::size_t k = 0; k < x.size(); ++k)
+      if (!(std::abs(analytic[k] - numeric[k]) <= allowed))
+        fail(
+            "[gradcheck] {}, argument {} of shape {}, element {}: the analytic gradient is {}, the numeric "
+            "one {}; they may differ by {:.2g}",
+            word_, i, inputs_[i].shape(), detail::position(inputs_[i].shape(), static_cast<std::int64_t>(k)),
+            analytic[k], numeric[k], allowed);
+  }
+
+  const std::string& word_;
+  const Function& f_;
+  std::vector<Tensor> inputs_;
+  std::vector<bool> variable_;
+  const GradcheckOptions& options_;
+  Tensor upstream_;
+  std::vector<Tensor> gradients_;
+};
+
+// The gradients of f under an upstream gradient, its last input, as one long vector.
+Function gradient_of(const Function& f, const std::vector<bool>& variable) {
+  return [&f, variable](Inputs in) {
+    Tape& tape = *Tape::current();
+    const Tensor y = recorded(f(in.first(in.size() - 1)));
+    std::vector<Tensor> xs;
+    for (std::size_t i = 0; i < variable.size(); ++i)
+      if (variable[i] && tape.step_of(in[i]) >= 0) xs.push_back(in[i]);
+    std::vector<Tensor> flat{zeros({0}, f64)};
+    for (const Tensor& gradient : tape.gradient(y, xs, {.upstream = in.back(), .record = true}))
+      flat.push_back(reshape(gradient, {gradient.size()}));
+    return concat(flat, 0);
+  };
+}
+
+void check_all(const std::string& word, const Function& f, Inputs inputs, const std::vector<bool>& variable,
+               const GradcheckOptions& options) {
+  Check(word, f, inputs, variable, options).run();
+  if (!options.second) return;
+  std::vector<Tensor> with_upstream(inputs.begin(), inputs.end());
+  Rng rng(options.seed + 1000);
+  {
+    const Tape tape;
+    with_upstream.push_back(randn(f(inputs).shape(), rng, f64));
+  }
+  std::vector<bool> all = variable;
+  all.push_back(true);
+  Check("the gradient of " + word, gradient_of(f, variable), with_upstream, all, options).run();
+}
+
+std::vector<bool> differentiable(const std::string& word, Inputs inputs) {
+  std::vector<bool> variable;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].dtype() == f32)
+      fail(
+          "[gradcheck] {}: argument {} of shape {} is f32; central differences need f64, convert with "
+          ".to(f64)",
+          word, i, inputs[i].shape());
+    variable.push_back(inputs[i].dtype() == f64);
+  }
+  return variable;
+}
+
+}  // namespace
+
+void gradcheck(const std::string& word, const Function& f, Inputs inputs, const GradcheckOptions& options) {
+  check_all(word, f, inputs, differentiable(word, inputs), options);
+}
+
+void gradcheck(const Op& op, Inputs inputs, const GradcheckOptions& options) {
+  std::vector<bool> variable = differentiable(op.word(), inputs);
+  for (std::size_t i = 0; i < std::min<std::size_t>(variable.size(), 64); ++i)
+    if (op.parts().constant[i]) variable[i] = false;
+  const Function f = [&](Inputs in) { return apply(op, in, options.attributes, Where{}); };
+  check_all(op.word(), f, inputs, variable, options);
+}
+
+}  // namespace pencil
