@@ -80,6 +80,12 @@ const Shape& Step::shape() const {
 DType Step::dtype() const { return record().dtype; }
 int Step::saved_count() const { return static_cast<int>(record().saved.size()); }
 const Tensor& Step::saved(int i) const {
+  if (tape_->gradient_of >= 0 && !detail::thread_state().quiet)
+    fail(
+        "[{}] the rule reads what forward saved (step {}) in a recorded sweep; saved tensors are constants, "
+        "so the "
+        "derivative would be wrong. Compute it from inputs and output, or give the op its .composed",
+        word(), number_);
   return checked(slot(record().saved, i, *this, "saved tensor"), i, *this, "saved tensor");
 }
 const Attributes& Step::attributes() const { return record().attributes; }

@@ -200,14 +200,17 @@ std::vector<Tensor> Tape::sweep(int low, int from, const Tensor& upstream, std::
     if (target >= low && target <= from) leads[inside(target)] = is_target[inside(target)] = true;
   const auto wanted = [&](const detail::StepRecord& step, std::size_t k) {
     const int input = step.inputs[k].step;
-    return detail::TapeBody::differentiable(step, k) &&
-           (input >= low ? leads[inside(input)] : std::ranges::find(targets, input) != targets.end());
+    if (input < 0) return false;
+    const bool leads_on =
+        input >= low ? leads[inside(input)] : std::ranges::find(targets, input) != targets.end();
+    // A freed input counts: the sweep that comes to it says so.
+    return leads_on && (!step.inputs[k].tensor.defined() || detail::TapeBody::differentiable(step, k));
   };
   for (int i = low; i <= from; ++i) {
     const detail::StepRecord& step = body_->at(i);
     if (step.kind != StepKind::op || !step.op.differentiable() || leads[inside(i)]) continue;
     for (std::size_t k = 0; k < step.inputs.size() && !leads[inside(i)]; ++k)
-      leads[inside(i)] = step.inputs[k].tensor.defined() && wanted(step, k);
+      leads[inside(i)] = wanted(step, k);
   }
 
   std::vector<Tensor> gradients(leads.size());
@@ -221,9 +224,9 @@ std::vector<Tensor> Tape::sweep(int low, int from, const Tensor& upstream, std::
     Needs needs;
     bool any = false;
     for (std::size_t k = 0; k < step.inputs.size(); ++k) {
+      if (!wanted(step, k)) continue;
       if (!step.inputs[k].tensor.defined())
         (void)Step(body_.get(), i).input(static_cast<int>(k));  // says it was freed
-      if (!wanted(step, k)) continue;
       needs.set(k);
       any = true;
     }
