@@ -1,0 +1,78 @@
+#include "nn/summary.hpp"
+
+#include <algorithm>
+
+#include "autograd/create.hpp"
+
+namespace pencil::nn {
+
+namespace {
+
+struct Row {
+  std::string layer, shape, parameters;
+};
+
+std::string with_commas(std::int64_t n) {
+  std::string digits = std::to_string(n);
+  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3)
+    digits.insert(static_cast<std::size_t>(at), ",");
+  return digits;
+}
+
+bool within(std::string_view path, std::string_view module) {
+  return path == module || (path.starts_with(module) && path[module.size()] == '.');
+}
+
+// The shape of the last step recorded within a module; one that recorded nothing (dropout at the exam) hands
+// on its input.
+std::string output_shape(const Tape& tape, std::string_view module, std::string_view input) {
+  for (int i = tape.size() - 1; i >= 0; --i) {
+    const Step step = tape.step(i);
+    if (step.kind() == StepKind::op && within(step.path(), module)) return to_string(step.shape());
+  }
+  return std::string(input);
+}
+
+}  // namespace
+
+std::string summary(Module& model, const Shape& input, DType dtype) {
+  struct Children : Visitor {
+    void module(const std::string& path, Module& child) override {
+      if (path.find('.') == std::string::npos) found.push_back(&child);
+    }
+    std::vector<Module*> found;
+  } children;
+  children.walk(model);
+  const std::vector<NamedTensor> all = named_parameters(model);
+
+  const Tape tape;
+  (void)model(zeros(input, dtype));
+
+  std::vector<Row> rows = {{"Layer", "Output shape", "Parameters"}};
+  std::string shape_so_far = to_string(input);
+  for (const Module* child : children.found) {
+    std::int64_t count = 0;
+    for (const NamedTensor& each : all)
+      if (within(each.name, child->path())) count += each.tensor.size();
+    shape_so_far = output_shape(tape, child->path(), shape_so_far);
+    rows.push_back({fmt::format("{} ({})", child->path(), child->kind()), shape_so_far, with_commas(count)});
+  }
+  std::int64_t total = 0, bytes = 0;
+  for (const NamedTensor& each : all) {
+    total += each.tensor.size();
+    bytes += each.tensor.size() * bytes_of(each.tensor.dtype());
+  }
+
+  std::size_t layer = 0, shape = 0;
+  for (const Row& row : rows) {
+    layer = std::max(layer, row.layer.size());
+    shape = std::max(shape, row.shape.size());
+  }
+  std::string text;
+  for (const Row& row : rows)
+    text += fmt::format("{:<{}}  {:<{}}  {:>10}\n", row.layer, layer, row.shape, shape, row.parameters);
+  return text + fmt::format("Total: {} parameters ({:.2f} MB)\n", with_commas(total),
+                            static_cast<double>(bytes) / (1024.0 * 1024.0));
+}
+
+}  // namespace pencil::nn
