@@ -3,6 +3,8 @@
 // Everything of autograd/ in one include: tensors, tapes, ops and the printing of them.
 
 #include "autograd/create.hpp"
+#include "autograd/files/npy.hpp"
+#include "autograd/files/safetensors.hpp"
 #include "autograd/format.hpp"
 #include "autograd/inspect/dump.hpp"
 #include "autograd/inspect/glossary.hpp"

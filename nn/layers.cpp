@@ -146,7 +146,7 @@ Tensor PositionalEncoding::marks(std::int64_t length) const {
 Tensor PositionalEncoding::forward(const Tensor& x) const {
   check_sheet(x, "positional encoding");
   check_width(x, options_.width, "positional encoding");
-  const Role role("positions");
+  const Role role("position");
   return x + marks(x.size(1));
 }
 

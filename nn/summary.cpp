@@ -13,10 +13,8 @@ struct Row {
 };
 
 std::string with_commas(std::int64_t n) {
-  std::string digits = std::to_string(n);
-  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3)
-    digits.insert(static_cast<std::size_t>(at), ",");
-  return digits;
+  if (n < 1000) return std::to_string(n);
+  return fmt::format("{},{:03}", with_commas(n / 1000), n % 1000);
 }
 
 bool within(std::string_view path, std::string_view module) {
