@@ -17,6 +17,20 @@
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__OPTIMIZE__) && defined(__AVX512BW__)
+// Without optimisation these are macros that do not take xsimd's batches for vectors.
+#include <immintrin.h>
+#undef _mm512_mask_blend_epi8
+#undef _mm512_mask_blend_epi16
+inline __m512i _mm512_mask_blend_epi8(__mmask64 mask, __m512i a, __m512i b) {
+  return reinterpret_cast<__m512i>(
+      __builtin_ia32_blendmb_512_mask(reinterpret_cast<__v64qi>(a), reinterpret_cast<__v64qi>(b), mask));
+}
+inline __m512i _mm512_mask_blend_epi16(__mmask32 mask, __m512i a, __m512i b) {
+  return reinterpret_cast<__m512i>(
+      __builtin_ia32_blendmw_512_mask(reinterpret_cast<__v32hi>(a), reinterpret_cast<__v32hi>(b), mask));
+}
+#endif
 #include <xsimd/xsimd.hpp>
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
