@@ -1,6 +1,6 @@
 #pragma once
 
-// Everything of autograd/ in one include: tensors, tapes, ops and the printing of them.
+// Everything of autograd/ in one include: tensors, tapes, ops, files and the printing of them.
 
 #include "autograd/create.hpp"
 #include "autograd/files/npy.hpp"
