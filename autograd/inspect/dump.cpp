@@ -135,10 +135,12 @@ class Dump {
 
   static void fill_name(const Step& step, std::string& line) {
     const std::string_view own = step.name(), path = step.path();
-    // A parameter's name begins with its module's path already.
-    const bool inside = own.starts_with(path) && (own.size() == path.size() || own[path.size()] == '.');
-    if (!path.empty() && !inside) append_plain(line, path);
-    if (!path.empty() && !inside && !own.empty()) line += ": ";
+    // A leaf's name is its own: the path says only who read it first.
+    const bool leaf = step.kind() != StepKind::op && step.kind() != StepKind::paused;
+    if (!leaf || own.empty()) {
+      append_plain(line, path);
+      if (!path.empty() && !own.empty()) line += ": ";
+    }
     append_plain(line, own);
     const auto space = [&] { line += line.empty() ? "" : " "; };
     if (step.kind() == StepKind::paused) {

@@ -44,7 +44,7 @@ constexpr auto terms = std::to_array<Term>({
     {"output weight matrix", "BLEND-grid", "", "", "blend weight"},
     {"output bias", "BLEND-nudge", "", "", "blend bias"},
     {"positional encoding", "POSITION MARK", "positions", "sines and cosines, added before attention",
-     "positions"},
+     "position"},
     {"causal mask", "future words masked out", "look left only", "", "causal"},
     {"cross-attention", "WANT from one sheet, HAVE and GIVE from another", "", "", ""},
     {"global average pooling", "COLLAPSE", "bag", "all sticks to one summary stick, number by number",

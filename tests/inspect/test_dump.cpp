@@ -55,7 +55,7 @@ TEST_CASE("a dump before backward reads as it should") {
   CHECK(dump(*small.tape) ==
         "tape: 5 steps, 1 parameter, f32, no backward yet\n"
         "#  word       name                 shape   from  value       BLAME\n"
-        "0  constant   attend.query: sheet  (2, 2)        [1     2]   –\n"
+        "0  constant   sheet                (2, 2)        [1     2]   –\n"
         "                                                 [0.333 4]\n"
         "1  WANT-grid  attend.query.weight  (2, 2)        [1 2  ]     no blame yet\n"
         "                                                 [3 4.5]\n"
@@ -73,7 +73,7 @@ TEST_CASE("a dump after backward shows the blame in each glossary") {
   CHECK(dump(*small.tape, {.glossary = Glossary::textbook}) ==
         "tape: 5 steps, 1 parameter, f32, backward from step 3\n"
         "#  word                 name                 shape   from  value       gradient\n"
-        "0  constant             attend.query: sheet  (2, 2)        [1     2]   –\n"
+        "0  constant             sheet                (2, 2)        [1     2]   –\n"
         "                                                           [0.333 4]\n"
         "1  query weight matrix  attend.query.weight  (2, 2)        [1 2  ]     [0.25    0.5]\n"
         "                                                           [3 4.5]     [0.08325 1  ]\n"
@@ -84,6 +84,15 @@ TEST_CASE("a dump after backward shows the blame in each glossary") {
         "4  rounded                                   (2, 2)  3     [2  8]      – gradient ends here\n"
         "                                                           [1 36]\n");
   CHECK_THAT(dump(*small.tape, {.glossary = Glossary::sketchbook}), Says("ask floor") && Says("leftover"));
+}
+
+TEST_CASE("a step shows its module path and its own name") {
+  const Tensor x = parameter(tensor(1));
+  Tape tape;
+  const Scope scope("attend");
+  (void)named(twice(x), "doubled");
+  CHECK_THAT(line_of(dump(tape), 0), Says("dial   attend "));
+  CHECK_THAT(line_of(dump(tape), 1), Says("twice  attend: doubled "));
 }
 
 TEST_CASE("settings and source lines are printed when asked for") {

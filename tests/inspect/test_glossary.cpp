@@ -65,7 +65,7 @@ TEST_CASE("each key and each textbook term has one row") {
   }
   for (const char* key :
        {"query", "key", "value", "scores", "scale", "weights", "mix", "glue", "blend", "collapse", "workers",
-        "embedding", "positions", "loss", "linear", "attention", "attention_weights"})
+        "embedding", "position", "loss", "linear", "attention", "attention_weights"})
     CHECK(keys.contains(key));
 }
 
