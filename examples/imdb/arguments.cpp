@@ -1,0 +1,108 @@
+#include "examples/imdb/arguments.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/program_options/cmdline.hpp>
+#include <boost/program_options/errors.hpp>
+#include <boost/program_options/parsers.hpp>
+#include <charconv>
+
+#include "examples/imdb/review_sink.hpp"
+
+namespace pencil::imdb {
+
+namespace po = boost::program_options;
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& name, const std::string& value, const std::string& need) {
+  throw UsageError(fmt::format("--{} is {}; need {}", name, excerpt(value), need));
+}
+
+/// The whole text as a number, or nothing.
+template <class T>
+std::optional<T> parsed(const std::string& text) {
+  T value{};
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stopped != end) return {};
+  return value;
+}
+
+}  // namespace
+
+Arguments::Arguments(const po::options_description& options, std::span<const std::string> words) {
+  try {
+    const po::parsed_options found =
+        po::command_line_parser(std::vector<std::string>(words.begin(), words.end()))
+            .options(options)
+            .style(po::command_line_style::unix_style & ~po::command_line_style::allow_guessing)
+            .run();
+    for (const po::option& option : found.options)
+      if (option.position_key >= 0) others_.insert(others_.end(), option.value.begin(), option.value.end());
+    po::store(found, values_);
+  } catch (const po::error& error) {
+    throw UsageError(error.what());
+  }
+}
+
+bool Arguments::given(const std::string& name) const { return values_.count(name) > 0; }
+
+std::optional<std::string> Arguments::text(const std::string& name) const {
+  if (!given(name)) return {};
+  return values_[name].as<std::string>();
+}
+
+std::optional<std::int64_t> Arguments::whole(const std::string& name, std::int64_t low,
+                                             std::int64_t high) const {
+  const std::optional<std::string> value = text(name);
+  if (!value) return {};
+  const std::optional<std::int64_t> n = parsed<std::int64_t>(*value);
+  if (!n || *n < low || *n > high)
+    refuse(name, *value, fmt::format("a whole number from {} to {}", low, high));
+  return n;
+}
+
+std::optional<std::uint64_t> Arguments::seed(const std::string& name) const {
+  const std::optional<std::string> value = text(name);
+  if (!value) return {};
+  const std::optional<std::uint64_t> n = parsed<std::uint64_t>(*value);
+  if (!n) refuse(name, *value, "a whole number from 0 to 18446744073709551615");
+  return n;
+}
+
+std::optional<double> Arguments::number(const std::string& name, const Range& range) const {
+  const std::optional<std::string> value = text(name);
+  if (!value) return {};
+  const std::optional<double> x = parsed<double>(*value);
+  const bool fits = x && (range.low_open ? *x > range.low : *x >= range.low) &&
+                    (range.high_open ? *x < range.high : *x <= range.high);
+  if (!fits)
+    refuse(name, *value,
+           fmt::format("a number {} {} and {} {}", range.low_open ? "above" : "from", range.low,
+                       range.high_open ? "below" : "up to", range.high));
+  return x;
+}
+
+std::optional<std::size_t> Arguments::choice(const std::string& name,
+                                             std::initializer_list<std::string_view> allowed) const {
+  const std::optional<std::string> value = text(name);
+  if (!value) return {};
+  const auto found = std::find(allowed.begin(), allowed.end(), *value);
+  if (found == allowed.end()) refuse(name, *value, fmt::format("{}", fmt::join(allowed, " or ")));
+  return static_cast<std::size_t>(found - allowed.begin());
+}
+
+std::string Arguments::needed(const std::string& name) const {
+  const std::optional<std::string> value = text(name);
+  if (!value) throw UsageError(fmt::format("--{} is missing", name));
+  if (value->empty()) refuse(name, *value, "a path");
+  return *value;
+}
+
+void Arguments::at_most_others(std::size_t most, std::string_view what) const {
+  if (others_.size() > most) throw UsageError(fmt::format("unexpected {}: {}", excerpt(others_[most]), what));
+}
+
+}  // namespace pencil::imdb
