@@ -10,16 +10,23 @@ namespace pencil {
 namespace detail {
 namespace {
 
-Storage* make_storage(std::int64_t bytes) {
-  void* data = bytes ? memory::allocate(static_cast<std::size_t>(bytes)) : nullptr;
-  return ::new (memory::allocate(sizeof(Storage))) Storage{.bytes = bytes, .data = data};
+// One block: the header, then the numbers at a 64-byte boundary, or right behind the header where they fit
+// beside it.
+constexpr std::size_t line = 64;
+constexpr bool beside_header(std::size_t bytes) { return sizeof(Storage) + bytes <= line; }
+constexpr std::size_t block_bytes(std::size_t bytes) { return beside_header(bytes) ? line : line + bytes; }
+
+Storage* make_storage(std::size_t bytes) {
+  auto* block = static_cast<std::byte*>(memory::allocate(block_bytes(bytes)));
+  void* data = block + (beside_header(bytes) ? sizeof(Storage) : line);
+  return ::new (block) Storage{.bytes = static_cast<std::int64_t>(bytes), .data = data};
 }
 
 void drop_storage(Storage* storage) noexcept {
   if (storage->uses.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  if (storage->data) memory::release(storage->data, static_cast<std::size_t>(storage->bytes));
+  const auto bytes = static_cast<std::size_t>(storage->bytes);
   storage->~Storage();
-  memory::release(storage, sizeof(Storage));
+  memory::release(storage, block_bytes(bytes));
 }
 
 }  // namespace
@@ -28,7 +35,7 @@ Body* Body::make(const Shape& shape, DType dtype, Storage* shared) {
   if (shared)
     shared->uses.fetch_add(1, std::memory_order_relaxed);
   else
-    shared = make_storage(shape.size() * bytes_of(dtype));
+    shared = make_storage(static_cast<std::size_t>(shape.size() * bytes_of(dtype)));
   Body* body = ::new (memory::allocate(sizeof(Body))) Body;
   body->dtype = dtype;
   body->shape = shape;

@@ -1,6 +1,7 @@
 #include "autograd/ops/elementwise.hpp"
 
 #include <array>
+#include <bit>
 #include <vector>
 
 #include "autograd/create.hpp"
@@ -14,9 +15,18 @@ namespace pencil {
 
 Tensor Operand::as_tensor(DType dtype) const {
   if (tensor_) return *tensor_;
-  Tensor number = full({}, number_, dtype);
-  detail::Body::of(number)->number = true;
-  return number;
+  // One number is often asked for again: `x * 0.5` in a loop.
+  thread_local struct {
+    std::uint64_t bits = 0;
+    Tensor tensor;
+  } last;
+  const auto bits = std::bit_cast<std::uint64_t>(number_);
+  if (!last.tensor.defined() || last.bits != bits || last.tensor.dtype() != dtype) {
+    last.tensor = full({}, number_, dtype);
+    last.bits = bits;
+    detail::Body::of(last.tensor)->number = true;
+  }
+  return last.tensor;
 }
 
 OperandPair::OperandPair(const char* who, const Operand& x, const Operand& y) : where(x.where) {
