@@ -58,6 +58,7 @@ Embedding::Embedding(const EmbeddingOptions& options, Rng& rng) : options_(optio
 }
 
 Tensor Embedding::forward(const Tensor& tokens) const {
+  const Role role("embedding");
   return embedding(weight, tokens, {.padding = options_.padding});
 }
 

@@ -7,9 +7,8 @@ namespace pencil::imdb {
 std::string progress_bar(const Standing& s, int columns) {
   const std::string head = fmt::format("Epoch {}/{} ", s.epoch, s.epochs);
   const double left = static_cast<double>((s.epochs - s.epoch + 1) * s.items - s.done) / s.speed;
-  const std::string tail =
-      fmt::format(" {}/{}  loss {:.4f}  accuracy {:.4f}  {:.0f} reviews/s  {:.0f} s left", s.done, s.items,
-                  s.loss, s.accuracy, s.speed, left);
+  const std::string tail = fmt::format(" {:2} %  loss {:.4f}  accuracy {:.4f}  {:.0f}/s  {:.0f} s left",
+                                       s.done * 100 / s.items, s.loss, s.accuracy, s.speed, left);
   constexpr int narrowest = 3, widest = 30;
   const int room = columns - static_cast<int>(head.size() + tail.size()) - 2;
   if (room < narrowest)

@@ -125,7 +125,7 @@ TEST_CASE("the documents' model has 329,097 parameters under the documented name
                                           "attend.value.bias", "attend.output.weight", "attend.output.bias",
                                           "dense1.weight", "dense1.bias", "dense2.weight", "dense2.bias"});
   const std::string text = nn::summary(model, {64, 100});
-  CHECK_THAT(text, Says("embed (Embedding)            (64, 100, 32)     320,000"));
+  CHECK_THAT(text, Says("embed (Embedding)                  (64, 100, 32)     320,000"));
   CHECK_THAT(text, Says("8,416"));
   CHECK_THAT(text, Says("Total: 329,097 parameters (1.26 MB)"));
 }
