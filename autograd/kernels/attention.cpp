@@ -27,11 +27,21 @@ Size pieces(Size size, Size piece) { return (size + piece - 1) / piece; }
 struct Tiles {
   explicit Tiles(const AttentionShape& s)
       : pitch(pieces(std::max<Size>(s.keys, 1), tile_lanes) * tile_lanes),
-        rows(std::clamp<Size>(65536 / pitch, 32, 128)),
-        count(pieces(s.queries, rows)) {}
+        rows(std::clamp<Size>(65536 / pitch, 32, most_rows)),
+        count(pieces(s.queries, rows)),
+        per_group(pieces(count, std::clamp<Size>(pieces(16, std::max<Size>(s.batch * s.heads, 1)), 1,
+                                                 std::max<Size>(count, 1)))),
+        groups(count == 0 ? 1 : pieces(count, per_group)) {}
   Size pitch;
   Size rows;
   Size count;
+  // Tiles are worked through in groups: one a head, or several where there are few heads to share out.
+  Size per_group;
+  Size groups;
+
+  Size scores_size() const { return rows * pitch; }
+  Size first(Size group) const { return group * per_group; }
+  Size last(Size group) const { return std::min(count, (group + 1) * per_group); }
 };
 
 /// A matrix within a larger one: rows `stride` numbers apart.
@@ -114,16 +124,26 @@ void spread(bool finite, Size rows, Size keys, Size width, Matrix<const T> w, Ma
         for (Size a = 0; a < width; ++a) y.row(j)[a] += weight * x.row(i)[a];
 }
 
-/// scores (rows, keys) = factor · a bᵀ
+/// xᵀ (width, pitch) of x (keys, width): BLAS multiplies small matrices fastest when none is transposed.
+template <class T>
+Matrix<const T> transposed(Size keys, Size width, Size pitch, Matrix<const T> x, T* memory) {
+  constexpr Size block = 16;
+  for (Size first = 0; first < keys; first += block)
+    for (Size a = 0; a < width; ++a)
+      for (Size j = first; j < std::min(keys, first + block); ++j) memory[a * pitch + j] = x.row(j)[a];
+  return {memory, pitch};
+}
+
+/// scores (rows, keys) = factor · a b, b (width, keys)
 template <class T>
 void score(const Tile& t, Size width, double factor, Matrix<const T> a, Matrix<const T> b, Matrix<T> scores) {
-  gemm_here<T>(false, true, t.rows, t.keys, width, static_cast<T>(factor), a.row(t.first), a.stride, b.data,
+  gemm_here<T>(false, false, t.rows, t.keys, width, static_cast<T>(factor), a.row(t.first), a.stride, b.data,
                b.stride, 0, scores.data, scores.stride);
 }
 
-/// How many tiles make a piece of work of about a million operations.
+/// How many groups make a piece of work of about a million operations.
 Size grain_for(const AttentionShape& s, const Tiles& tiles) {
-  const double work = 2.0 * static_cast<double>(std::min(tiles.rows, s.queries)) *
+  const double work = 2.0 * static_cast<double>(std::min(tiles.rows * tiles.per_group, s.queries)) *
                       static_cast<double>(s.keys) * static_cast<double>(s.width + s.value_width);
   return static_cast<Size>(std::clamp(1e6 / std::max(work, 1.0), 1.0, 1e6));
 }
@@ -144,26 +164,33 @@ struct HeadGradients {
   Matrix<T> dq, dk, dv;
 };
 
-/// Works through the tiles first … last − 1 of one head: writes their rows of dq, and dk and dv as their
-/// sums.
+/// Working memory of one piece of the gradient: scores and their gradients, keys and values transposed.
+Size gradient_memory(const AttentionShape& s, const Tiles& tiles) {
+  return 2 * tiles.scores_size() + (s.width + s.value_width) * tiles.pitch;
+}
+
+/// Works through the tiles of one group of one head: writes their rows of dq, and dk and dv as their sums.
 template <class T>
-void tiles_gradient(const AttentionShape& s, const Tiles& tiles, Size head, Size first, Size last,
-                    const Head<T>& in, const T* out_all, const T* lse_all, const T* dout_all,
-                    const HeadGradients<T>& to, T* memory) {
+void group_gradient(const AttentionShape& s, const Tiles& tiles, Size head, Size group, const Head<T>& in,
+                    const T* out_all, const T* lse_all, const T* dout_all, const HeadGradients<T>& to,
+                    T* memory) {
   const auto out = of_head(s, out_all, head, s.queries, s.value_width);
   const auto dout = of_head(s, dout_all, head, s.queries, s.value_width);
   const auto finite = [&](Matrix<const T> x, Size from, Size rows, Size width) {
     return !hides(s) || table<T>().finite(rows, width, x.stride, x.row(from));
   };
-  const Matrix<T> scores{memory, tiles.pitch}, dweights{memory + tiles.rows * tiles.pitch, tiles.pitch};
+  const Matrix<T> scores{memory, tiles.pitch}, dweights{scores.row(tiles.rows), tiles.pitch};
   const Matrix<const T> weights{scores.data, tiles.pitch}, dscores{dweights.data, tiles.pitch};
+  const auto keys = transposed(s.keys, s.width, tiles.pitch, in.k, dweights.row(tiles.rows));
+  const auto values =
+      transposed(s.keys, s.value_width, tiles.pitch, in.v, dweights.row(tiles.rows) + s.width * tiles.pitch);
   if (to.dk.data) clear(to.dk, s.keys, s.width);
   if (to.dv.data) clear(to.dv, s.keys, s.value_width);
   const bool keys_finite = finite(in.k, 0, s.keys, s.width);
-  for (Size index = first; index < last; ++index) {
+  for (Size index = tiles.first(group); index < tiles.last(group); ++index) {
     const Tile t = tile_of(s, tiles, head, index);
-    score(t, s.width, s.scale, in.q, in.k, scores);
-    score(t, s.value_width, 1, dout, in.v, dweights);
+    score(t, s.width, s.scale, in.q, keys, scores);
+    score(t, s.value_width, 1, dout, values, dweights);
     table<T>().gradients(t.rows, t.keys, tiles.pitch, t.visible, static_cast<T>(s.scale),
                          lse_all + head * s.queries + t.first, s.value_width, out.stride, out.row(t.first),
                          dout.row(t.first), scores.data, dweights.data);
@@ -178,6 +205,30 @@ void tiles_gradient(const AttentionShape& s, const Tiles& tiles, Size head, Size
   }
 }
 
+/// The weights of all tiles: calls use(head, tile, weights, lse of its rows).
+template <class T, class Use>
+void for_weights(const AttentionShape& s, const T* q, const T* k, const Use& use) {
+  const Tiles tiles(s);
+  parallel_for(s.batch * s.heads * tiles.groups, grain_for(s, tiles), [&](Size begin, Size end) {
+    const Scratch<T> scratch(tiles.scores_size() + s.width * tiles.pitch + most_rows);
+    const Matrix<T> scores{scratch.data(), tiles.pitch};
+    T* const transposed_keys = scores.row(tiles.rows);
+    T* const lse = transposed_keys + s.width * tiles.pitch;
+    for (Size item = begin; item < end; ++item) {
+      const Size head = item / tiles.groups, group = item % tiles.groups;
+      const auto queries = of_head(s, q, head, s.queries, s.width);
+      const auto keys =
+          transposed(s.keys, s.width, tiles.pitch, of_head(s, k, head, s.keys, s.width), transposed_keys);
+      for (Size index = tiles.first(group); index < tiles.last(group); ++index) {
+        const Tile t = tile_of(s, tiles, head, index);
+        score(t, s.width, s.scale, queries, keys, scores);
+        table<T>().weights(t.rows, t.keys, tiles.pitch, t.visible, scores.data, lse);
+        use(head, t, Matrix<const T>{scores.data, scores.stride}, lse);
+      }
+    }
+  });
+}
+
 template <class T>
 void add_rows(Size rows, Size width, const T* from, Matrix<T> to) {
   for (Size i = 0; i < rows; ++i)
@@ -188,21 +239,22 @@ void add_rows(Size rows, Size width, const T* from, Matrix<T> to) {
 
 template <class T>
 void attention(const AttentionShape& s, const T* q, const T* k, const T* v, T* out, T* lse) {
-  const Tiles tiles(s);
-  parallel_for(s.batch * s.heads * tiles.count, grain_for(s, tiles), [&](Size begin, Size end) {
-    const Scratch<T> scratch(tiles.rows * tiles.pitch);
-    const Matrix<T> scores{scratch.data(), tiles.pitch};
-    for (Size item = begin; item < end; ++item) {
-      const Size head = item / tiles.count;
-      const Head<T> in(s, head, q, k, v);
-      const Tile t = tile_of(s, tiles, head, item % tiles.count);
-      score(t, s.width, s.scale, in.q, in.k, scores);
-      table<T>().weights(t.rows, t.keys, tiles.pitch, t.visible, scores.data,
-                         lse + head * s.queries + t.first);
-      const bool finite = !hides(s) || table<T>().finite(t.keys, s.value_width, in.v.stride, in.v.data);
-      const auto to = of_head(s, out, head, s.queries, s.value_width);
-      combine<T>(finite, t.rows, t.keys, s.value_width, {scores.data, scores.stride}, in.v,
-                 {to.row(t.first), to.stride});
+  for_weights(s, q, k, [&](Size head, const Tile& t, Matrix<const T> weights, const T* tile_lse) {
+    std::copy_n(tile_lse, t.rows, lse + head * s.queries + t.first);
+    const auto values = of_head(s, v, head, s.keys, s.value_width);
+    const bool finite = !hides(s) || table<T>().finite(t.keys, s.value_width, values.stride, values.data);
+    const auto to = of_head(s, out, head, s.queries, s.value_width);
+    combine<T>(finite, t.rows, t.keys, s.value_width, weights, values, {to.row(t.first), to.stride});
+  });
+}
+
+template <class T>
+void attention_weights(const AttentionShape& s, const T* q, const T* k, T* weights) {
+  for_weights(s, q, k, [&](Size head, const Tile& t, Matrix<const T> tile, const T*) {
+    for (Size i = 0; i < t.rows; ++i) {
+      T* to = weights + (head * s.queries + t.first + i) * s.keys;
+      std::copy_n(tile.row(i), t.keys, to);
+      std::fill(to + t.keys, to + s.keys, T{0});
     }
   });
 }
@@ -212,64 +264,38 @@ void attention_gradient(const AttentionShape& s, const T* q, const T* k, const T
                         const T* lse, const T* dout, T* dq, T* dk, T* dv) {
   const Tiles tiles(s);
   const Size heads = s.batch * s.heads;
-  if (heads == 0) return;
-  // Few heads: the tiles of one are shared out to up to 16 / heads groups. Each sums its own dk and dv, the
-  // first in place, the others in memory of their own that is then added in order.
-  const Size wanted = std::clamp<Size>(pieces(16, heads), 1, std::max<Size>(tiles.count, 1));
-  const Size per_group = std::max<Size>(1, pieces(tiles.count, wanted));
-  const Size groups = std::max<Size>(1, pieces(tiles.count, per_group));
+  // Every group of a head sums its own dk and dv: the first in place, the others in memory of their own,
+  // which is then added in order.
   const Size dk_size = dk ? s.keys * s.width : 0, dv_size = dv ? s.keys * s.value_width : 0;
   std::optional<Scratch<T>> shares;
-  if (groups > 1) shares.emplace(heads * (groups - 1) * (dk_size + dv_size));
+  if (tiles.groups > 1) shares.emplace(heads * (tiles.groups - 1) * (dk_size + dv_size));
   const auto share = [&](Size head, Size group) {
-    return shares->data() + (head * (groups - 1) + group - 1) * (dk_size + dv_size);
+    return shares->data() + (head * (tiles.groups - 1) + group - 1) * (dk_size + dv_size);
   };
   const auto in_place = [&](Size head) {
     return HeadGradients<T>{of_head(s, dq, head, s.queries, s.width), of_head(s, dk, head, s.keys, s.width),
                             of_head(s, dv, head, s.keys, s.value_width)};
   };
 
-  parallel_for(heads * groups, groups > 1 ? 1 : grain_for(s, tiles), [&](Size begin, Size end) {
-    const Scratch<T> scratch(2 * tiles.rows * tiles.pitch);
+  parallel_for(heads * tiles.groups, grain_for(s, tiles), [&](Size begin, Size end) {
+    const Scratch<T> scratch(gradient_memory(s, tiles));
     for (Size item = begin; item < end; ++item) {
-      const Size head = item / groups, group = item % groups;
+      const Size head = item / tiles.groups, group = item % tiles.groups;
       HeadGradients<T> to = in_place(head);
       if (group > 0) {
         if (dk) to.dk = {share(head, group), s.width};
         if (dv) to.dv = {share(head, group) + dk_size, s.value_width};
       }
-      tiles_gradient(s, tiles, head, group * per_group, std::min(tiles.count, (group + 1) * per_group),
-                     Head<T>(s, head, q, k, v), out, lse, dout, to, scratch.data());
+      group_gradient(s, tiles, head, group, Head<T>(s, head, q, k, v), out, lse, dout, to, scratch.data());
     }
   });
-  if (groups == 1 || dk_size + dv_size == 0) return;
+  if (tiles.groups == 1 || dk_size + dv_size == 0) return;
   parallel_for(heads, 1, [&](Size begin, Size end) {
     for (Size head = begin; head < end; ++head) {
       const HeadGradients<T> to = in_place(head);
-      for (Size group = 1; group < groups; ++group) {
+      for (Size group = 1; group < tiles.groups; ++group) {
         if (dk) add_rows(s.keys, s.width, share(head, group), to.dk);
         if (dv) add_rows(s.keys, s.value_width, share(head, group) + dk_size, to.dv);
-      }
-    }
-  });
-}
-
-template <class T>
-void attention_weights(const AttentionShape& s, const T* q, const T* k, T* weights) {
-  const Tiles tiles(s);
-  parallel_for(s.batch * s.heads * tiles.count, grain_for(s, tiles), [&](Size begin, Size end) {
-    const Scratch<T> scratch(tiles.rows * (tiles.pitch + 1));
-    const Matrix<T> scores{scratch.data(), tiles.pitch};
-    for (Size item = begin; item < end; ++item) {
-      const Size head = item / tiles.count;
-      const Head<T> in(s, head, q, k, nullptr);
-      const Tile t = tile_of(s, tiles, head, item % tiles.count);
-      score(t, s.width, s.scale, in.q, in.k, scores);
-      table<T>().weights(t.rows, t.keys, tiles.pitch, t.visible, scores.data, scores.row(tiles.rows));
-      for (Size i = 0; i < t.rows; ++i) {
-        T* to = weights + (head * s.queries + t.first + i) * s.keys;
-        std::copy_n(scores.row(i), t.keys, to);
-        std::fill(to + t.keys, to + s.keys, T{0});
       }
     }
   });

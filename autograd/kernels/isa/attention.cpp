@@ -56,15 +56,17 @@ void zeros(Size from, Size to, T* x) {
 template <class T, class Arch>
 void weights(Size rows, Size keys, Size pitch, const Visible& visible, T* scores, T* lse) {
   using L = Lane<T, Arch>;
+  T total[most_rows];  // of each row: Σ exp(score − largest); the largest stands in lse at first
   for (Size r = 0; r < rows; ++r, scores += pitch) {
     const Row<T, Arch> row(visible, r, keys);
     L most(-infinity<T>);
     for (Size i = 0; i < row.keys; i += L::size)
       most = max(most, row.open(i, L::load(scores + i), -infinity<T>));
-    const T m = reduce_max(most);
+    const T m = largest_of(most);
+    lse[r] = m;
+    total[r] = 1;
     if (m == -infinity<T>) {
       zeros<T, Arch>(0, keys, scores);
-      lse[r] = m;
       continue;
     }
     L sum(0);
@@ -75,12 +77,14 @@ void weights(Size rows, Size keys, Size pitch, const Visible& visible, T* scores
       e.store(scores + i);
     }
     zeros<T, Arch>(i, keys, scores);
-    const T total = reduce_add(sum);
-    const L part = 1 / L(total);
+    total[r] = reduce_add(sum);
+    const L part = T{1} / total[r];
     for (i = 0; i < row.keys; i += L::size) (L::load(scores + i) * part).store(scores + i);
-    alignas(64) T log_total[L::size];
-    (m + log(L(total))).store(log_total);
-    lse[r] = log_total[0];
+  }
+  for (Size r = 0; r < rows; r += L::size) {
+    const Size n = rows - r;
+    (L::load_first(lse + r, n) + log(keep_first(L::load_first(total + r, n), n, T{1})))
+        .store_first(lse + r, n);
   }
 }
 

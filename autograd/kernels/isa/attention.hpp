@@ -17,9 +17,10 @@ struct Visible {
   std::int64_t step = 0;
 };
 
-/// Tiles are (rows, keys) with rows `pitch` numbers apart; a pitch is a multiple of tile_lanes, and what
-/// stands between keys and pitch may be overwritten.
+/// Tiles are (rows ≤ most_rows, keys) with rows `pitch` numbers apart; a pitch is a multiple of tile_lanes,
+/// and what stands between keys and pitch may be overwritten.
 inline constexpr std::int64_t tile_lanes = 16;
+inline constexpr std::int64_t most_rows = 128;
 
 template <class T>
 struct AttentionTable {

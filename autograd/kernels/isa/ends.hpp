@@ -1,7 +1,10 @@
-// The last lane of a row, where the numbers that are not there must be something else than 0.
+// The ends of rows: a last lane whose missing numbers must be something else than 0, and the largest of a
+// lane.
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 
 #include "autograd/kernels/lane.hpp"
 
@@ -16,6 +19,21 @@ template <class T, class Arch>
 Lane<T, Arch> keep_first(Lane<T, Arch> a, std::int64_t n, T rest) {
   using L = Lane<T, Arch>;
   return select(L::load(counting<T>) < L(static_cast<T>(n)), a, L(rest));
+}
+
+/// reduce_max without its chain of comparisons, where the instruction set has something better.
+template <class T, class Arch>
+T largest_of(Lane<T, Arch> a) {
+#ifdef __AVX512F__
+  if constexpr (std::is_base_of_v<xsimd::avx512f, Arch>) {
+    if (any(a != a)) return std::numeric_limits<T>::quiet_NaN();
+    if constexpr (sizeof(T) == 4)
+      return _mm512_reduce_max_ps(a.raw);
+    else
+      return _mm512_reduce_max_pd(a.raw);
+  }
+#endif
+  return reduce_max(a);
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ template <class L, class T>
 T largest(const T* x, const std::int32_t* mask, Size width) {
   L most(-infinity<T>);
   each_lane<L>(width, [&](Size i, Size n) { most = max(most, load_open<L>(x, mask, i, n)); });
-  return reduce_max(most);
+  return largest_of(most);
 }
 
 template <class L, class T>
