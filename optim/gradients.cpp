@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "autograd/kernels/threads.hpp"
+#include "autograd/ops/support.hpp"
 
 namespace pencil::optim {
 
@@ -54,16 +55,6 @@ double norm_of(std::span<const T> x) {
   std::frexp(largest, &exponent);
   exponent = std::clamp(exponent, -1000, 1000);
   return std::ldexp(std::sqrt(sum_of_squares<T>(x, std::ldexp(1, -exponent))), exponent);
-}
-
-/// "(1, 2)": the indices of the number at place `at`, row-major.
-std::string position(const Shape& shape, std::int64_t at) {
-  std::string text = ")";
-  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-    text = fmt::format("{}{}{}", axis ? ", " : "", at % shape[axis], text);
-    at /= shape[axis];
-  }
-  return "(" + text;
 }
 
 struct Holders {
@@ -132,7 +123,7 @@ double finite_norm(const char* who, const Tensor& gradient, const std::string& n
         std::find_if(values.begin(), values.end(), [](T value) { return !std::isfinite(value); });
     if (bad == values.end()) return result;  // finite numbers whose norm no double can hold
     fail("[{}] the gradient of '{}' is {} at position {}; nothing was changed", who, name, *bad,
-         position(gradient.shape(), bad - values.begin()));
+         pencil::detail::position(gradient.shape(), bad - values.begin()));
   });
 }
 

@@ -267,8 +267,8 @@ TEST_CASE("safetensors: headers that are not as the format says") {
 
 TEST_CASE("safetensors: headers of any length load (BC-73)") {
   const TemporaryFolder folder;
-  for (const std::size_t length :
-       {4095, 4096, 4097, 65535, 65536, 65537, 99994, 99999, 100000, 100001, 1000000}) {
+  for (const std::size_t length : std::initializer_list<std::size_t>{4095, 4096, 4097, 65535, 65536, 65537,
+                                                                     99994, 99999, 100000, 100001, 1000000}) {
     INFO(length);
     std::string header =
         R"({"__metadata__":{"note":""},"x":{"dtype":"F32","shape":[],"data_offsets":[0,4]}})";
