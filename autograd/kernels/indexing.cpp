@@ -43,13 +43,17 @@ class First {
   std::atomic<Size> lowest_{none};
 };
 
-/// Positions sorted by what their id leaves when divided by `groups`, in order within a group (a counting
-/// sort): those of group g are order[begin[g]] … order[begin[g + 1] − 1].
+// Rows are dealt out to groups eight at a time: in turn, because frequent words have small numbers, and
+// several at once, so that the groups' threads do not write side by side in memory.
+constexpr std::int32_t dealt = 8;
+
+/// Positions sorted by the group of their id, in order within a group (a counting sort): those of group g are
+/// order[begin[g]] … order[begin[g + 1] − 1].
 void sort_by_group(const std::int32_t* ids, Size n, std::int32_t groups, Size* begin, Size* order) {
   std::fill_n(begin, groups + 1, Size{0});
-  for (Size i = 0; i < n; ++i) ++begin[ids[i] % groups + 1];
+  for (Size i = 0; i < n; ++i) ++begin[ids[i] / dealt % groups + 1];
   for (std::int32_t group = 0; group < groups; ++group) begin[group + 1] += begin[group];
-  for (Size i = 0; i < n; ++i) order[begin[ids[i] % groups]++] = i;
+  for (Size i = 0; i < n; ++i) order[begin[ids[i] / dealt % groups]++] = i;
   for (std::int32_t group = groups; group > 0; --group) begin[group] = begin[group - 1];
   begin[0] = 0;
 }
@@ -83,7 +87,6 @@ void scatter_add_rows(const T* dy, const std::int32_t* ids, Size n, Size width, 
                       Size skip) {
   if (rows == 0 || width == 0) return;
   // Each group of rows belongs to one piece, which clears them and adds to them in order of position.
-  // Frequent words have small numbers: rows are dealt out in turn, so that no group gets them all.
   const auto groups = static_cast<std::int32_t>(std::clamp<Size>(rows * width / piece_numbers, 1, 256));
   Scratch<Size> scratch(groups + 1 + n);
   Size* begin = scratch.data();
@@ -91,7 +94,8 @@ void scatter_add_rows(const T* dy, const std::int32_t* ids, Size n, Size width, 
   sort_by_group(ids, n, groups, begin, order);
   parallel_for(groups, 1, [&](Size first, Size last) {
     for (Size group = first; group < last; ++group) {
-      for (Size row = group; row < rows; row += groups) std::fill_n(dtable + row * width, width, T{0});
+      for (Size row = group * dealt; row < rows; row += groups * dealt)
+        std::fill_n(dtable + row * width, std::min<Size>(dealt, rows - row) * width, T{0});
       for (Size at = begin[group]; at < begin[group + 1]; ++at) {
         const Size i = order[at];
         if (ids[i] != skip) add(dy + i * width, width, dtable + ids[i] * width);
