@@ -1,6 +1,10 @@
 #include "autograd/kernels/blas.hpp"
 
+#if __has_include(<cblas.h>)
 #include <cblas.h>
+#else
+#include <mkl_cblas.h>
+#endif
 
 #include <algorithm>
 #include <array>
