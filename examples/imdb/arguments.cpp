@@ -9,6 +9,7 @@
 #include <charconv>
 
 #include "examples/imdb/review_sink.hpp"
+#include "nn/text/utf8.hpp"
 
 namespace pencil::imdb {
 
@@ -18,6 +19,14 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& name, const std::string& value, const std::string& need) {
   throw UsageError(fmt::format("--{} is {}; need {}", name, excerpt(value), need));
+}
+
+/// What Boost says holds the user's words as they are.
+std::string one_line(std::string text) {
+  nn::text::replace_broken_bytes(text);
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; }, ' ');
+  return text;
 }
 
 /// The whole text as a number, or nothing.
@@ -43,7 +52,7 @@ Arguments::Arguments(const po::options_description& options, std::span<const std
       if (option.position_key >= 0) others_.insert(others_.end(), option.value.begin(), option.value.end());
     po::store(found, values_);
   } catch (const po::error& error) {
-    throw UsageError(error.what());
+    throw UsageError(one_line(error.what()));
   }
 }
 

@@ -67,7 +67,7 @@ std::string oddities_of(const Reading& reading) {
   if (reading.unlabelled > 0)
     text += fmt::format("Skipped {} files without labels (unsup).\n", with_commas(reading.unlabelled));
   if (reading.bad_rows > 0) {
-    text += fmt::format("Left out {} bad rows:\n", with_commas(reading.bad_rows));
+    text += fmt::format("Left out bad rows: {}\n", with_commas(reading.bad_rows));
     for (const std::string& fault : reading.faults) text += fmt::format("  {}\n", fault);
     if (reading.bad_rows > static_cast<std::int64_t>(reading.faults.size())) text += "  …\n";
   }

@@ -1,4 +1,3 @@
-#include <cmath>
 #include <string>
 
 #include "autograd/autograd.hpp"
@@ -26,6 +25,11 @@ std::string slots_text(const Model& model, const Slots& slots) {
   return text;
 }
 
+Tensor chance_of(const Tensor& logit) {
+  const Role role("probability");
+  return named(sigmoid(logit), "chance");
+}
+
 }  // namespace
 
 int explain(const ExplainOptions& o, Console& console) {
@@ -36,7 +40,7 @@ int explain(const ExplainOptions& o, Console& console) {
 
   Tape tape({.detail = Detail::steps});
   const Tensor logit = named(model.classifier(named(slots.tokens(), "tokens")), "logit");
-  const double chance = 1 / (1 + std::exp(-logit.item()));
+  const double chance = chance_of(logit).item();
   std::string start = "the logit; with --label it starts at the wrongness";
   if (o.label) {
     const Tensor label = named(tensor({static_cast<double>(*o.label)}, i32), "label");

@@ -161,6 +161,7 @@ TrainOptions read_train(const Arguments& arguments) {
   set(o.validation, arguments, "validation");
   set(o.save, arguments, "save");
   set(o.metrics, arguments, "metrics");
+  if (o.save && o.save == o.metrics) throw UsageError("--save and --metrics name the same file");
   need(arguments, "test", "data");
   need(arguments, "validation", "data");
   exclude(arguments, "validation", "validation-split");

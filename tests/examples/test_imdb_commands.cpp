@@ -237,7 +237,7 @@ TEST_CASE("imdb explain: the tape of a review in the pencil's words") {
   CHECK_THAT(without.out, Says("Verdict: "));
   CHECK_THAT(without.out, Says("Blame starts at the logit"));
   for (const char* word : {"TABLE", "SHEET", "WANT-grid", "WANT ", "HAVE ", "GIVE ", "MATCH", "SCALE",
-                           "FRACTIONS", "NEW STICK", "BLEND", "COLLAPSE", "WORKERS", "BLAME"})
+                           "FRACTIONS", "NEW STICK", "BLEND", "COLLAPSE", "CHANCE", "WORKERS", "BLAME"})
     CHECK_THAT(without.out, Says(word));
   CHECK(without.out.find("WRONGNESS") == std::string::npos);
 

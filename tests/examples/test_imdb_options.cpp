@@ -179,6 +179,8 @@ TEST_CASE("imdb: wrong usage is one line that names the option, its value and wh
   refused({"train", "--keep", "middle"}, "--keep is \"middle\"; need first or last");
   refused({"train", "--init", "zeros"}, "--init is \"zeros\"; need keras or keras-legacy");
   refused({"train", "--preset", "pen"}, "--preset is \"pen\"; need pencil");
+  refused({"train", "--save", "f", "--metrics", "f"}, "--save and --metrics name the same file");
+  refused({"train", "--odd\nname\xff"}, "unrecognised option '--odd name '");
   refused({"train", "--test", "t"}, "--test needs --data");
   refused({"train", "--validation", "v"}, "--validation needs --data");
   refused({"train", "--data", ""}, "--data is \"\"; need a path");
