@@ -24,12 +24,11 @@ Broadcast plan(std::span<const std::int64_t> out, std::span<const std::span<cons
   walk.inputs = static_cast<int>(inputs.size());
 
   // Axes from the last to the first, so that merging sees the inner one first; turned round at the end.
-  std::array<std::int64_t, Broadcast::max_inputs> contiguous;  // stride of the next axis of each input
-  contiguous.fill(1);
+  std::int64_t contiguous[Broadcast::max_inputs] = {1, 1, 1, 1};  // stride of the next axis of each input
   for (std::size_t i = 0; i < out.size(); ++i) {
     const std::int64_t extent = out[out.size() - 1 - i];
     walk.size *= extent;
-    std::array<std::int64_t, Broadcast::max_inputs> stride{};
+    std::int64_t stride[Broadcast::max_inputs] = {};
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       const std::int64_t own = i < inputs[k].size() ? inputs[k][inputs[k].size() - 1 - i] : 1;
       assert(own == extent || own == 1);
@@ -39,18 +38,18 @@ Broadcast plan(std::span<const std::int64_t> out, std::span<const std::span<cons
     if (extent == 1) continue;
     const int last = walk.axes - 1;
     bool merges = walk.axes > 0;
-    for (std::size_t k = 0; k < inputs.size() && merges; ++k)
+    for (int k = 0; k < walk.inputs && merges; ++k)
       merges = stride[k] == walk.stride[k][last] * walk.extent[last];
     if (merges) {
       walk.extent[last] *= extent;
     } else {
       walk.extent[walk.axes] = extent;
-      for (std::size_t k = 0; k < inputs.size(); ++k) walk.stride[k][walk.axes] = stride[k];
+      for (int k = 0; k < walk.inputs; ++k) walk.stride[k][walk.axes] = stride[k];
       ++walk.axes;
     }
   }
-  std::reverse(walk.extent.begin(), walk.extent.begin() + walk.axes);
-  for (auto& stride : walk.stride) std::reverse(stride.begin(), stride.begin() + walk.axes);
+  std::reverse(walk.extent, walk.extent + walk.axes);
+  for (auto& stride : walk.stride) std::reverse(stride, stride + walk.axes);
 
   for (int k = 0; k < walk.inputs; ++k) {
     walk.period[k] = period_of(walk, k);
@@ -79,9 +78,9 @@ Broadcast flat_plan(std::int64_t n, int inputs) {
 
 template <class From, class To>
 void gather(const Broadcast& walk, int input, const From* x, std::int64_t begin, std::int64_t n, To* out) {
-  const auto& stride = walk.stride[input];
+  const std::int64_t* const stride = walk.stride[input];
   // Where element `begin` stands on each axis.
-  std::array<std::int64_t, Broadcast::max_axes> at{};
+  std::int64_t at[Broadcast::max_axes] = {};
   std::int64_t offset = 0, left = begin;
   for (int axis = walk.axes - 1; axis >= 0; --axis) {
     at[axis] = left % walk.extent[axis];

@@ -2,7 +2,6 @@
 // allocating.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
@@ -18,12 +17,12 @@ struct Broadcast {
   int axes = 0;
   int inputs = 0;
   std::int64_t size = 1;
-  std::array<std::int64_t, max_axes> extent{};
+  std::int64_t extent[max_axes]{};
   /// stride[input][axis] in elements; 0 where the input is repeated. That of the last axis is 0 or 1.
-  std::array<std::array<std::int64_t, max_axes>, max_inputs> stride{};
+  std::int64_t stride[max_inputs][max_axes]{};
   /// An input with period p > 0 is read as x[i mod p] at output element i: size if it has the output's shape,
   /// 1 for a single number, the width for a bias. 0 for every other pattern.
-  std::array<std::int64_t, max_inputs> period{};
+  std::int64_t period[max_inputs]{};
   bool flat = true;  ///< every input has the output's shape
 };
 

@@ -1,6 +1,6 @@
 // Dual numbers: v + d·ε with ε² = 0. A formula computed with x = v + 1·ε gives f(v) + f′(v)·ε.
 //
-// Dual<Lane> gives first derivatives, Dual<Dual<Lane>> second ones; a third level is refused. Only the
+// Dual<Lane> gives first derivatives, Dual<Dual<Lane, true>> second ones; a third level is refused. Only the
 // argument that is asked for is dual, the others stay plain: nothing is multiplied by a zero that only says
 // "not asked for", and 0·∞ appears only where the derivative has it.
 //
@@ -17,21 +17,23 @@
 
 namespace pencil::kernels {
 
-template <class L>
+/// `inner` stands inside another dual number: there a derivative that is 0 means "does not depend on it", and
+/// is 0 times anything, infinite too.
+template <class L, bool inner = false>
 struct Dual;
 
 namespace detail {
 template <class L>
 inline constexpr int dual_depth = 0;
-template <class L>
-inline constexpr int dual_depth<Dual<L>> = 1 + dual_depth<L>;
+template <class L, bool inner>
+inline constexpr int dual_depth<Dual<L, inner>> = 1 + dual_depth<L>;
 }  // namespace detail
 
 /// What may stand beside a Dual<L> as a constant: a plain number, a lane, a dual number of lower depth.
 template <class X, class L>
-concept Below = std::convertible_to<X, L> && !std::same_as<X, Dual<L>>;
+concept Below = std::convertible_to<X, L>;
 
-template <class L>
+template <class L, bool inner>
 struct Dual {
   static_assert(detail::dual_depth<L> < 2, "formulas have first and second derivatives, not third ones");
 
@@ -53,10 +55,12 @@ struct Dual {
 
   friend Dual operator+(const Dual& a, const Dual& b) { return {a.v + b.v, a.d + b.d}; }
   friend Dual operator-(const Dual& a, const Dual& b) { return {a.v - b.v, a.d - b.d}; }
-  friend Dual operator*(const Dual& a, const Dual& b) { return {a.v * b.v, a.d * b.v + a.v * b.d}; }
+  friend Dual operator*(const Dual& a, const Dual& b) {
+    return {a.v * b.v, times(a.d, b.v) + times(b.d, a.v)};
+  }
   friend Dual operator/(const Dual& a, const Dual& b) {
-    const L v = a.v / b.v;
-    return {v, (a.d - v * b.d) / b.v};
+    const L y = a.v / b.v;
+    return {y, over(a.d - times(b.d, y), b.v)};
   }
 
   template <Below<L> X>
@@ -69,11 +73,11 @@ struct Dual {
   }
   template <Below<L> X>
   friend Dual operator*(const Dual& a, const X& b) {
-    return {a.v * b, a.d * b};
+    return {a.v * b, times(a.d, b)};
   }
   template <Below<L> X>
   friend Dual operator/(const Dual& a, const X& b) {
-    return {a.v / b, a.d / b};
+    return {a.v / b, over(a.d, b)};
   }
   template <Below<L> X>
   friend Dual operator+(const X& a, const Dual& b) {
@@ -85,12 +89,12 @@ struct Dual {
   }
   template <Below<L> X>
   friend Dual operator*(const X& a, const Dual& b) {
-    return {a * b.v, a * b.d};
+    return {a * b.v, times(b.d, a)};
   }
   template <Below<L> X>
   friend Dual operator/(const X& a, const Dual& b) {
-    const L v = a / b.v;
-    return {v, -(v * b.d) / b.v};
+    const L y = a / b.v;
+    return {y, over(-times(b.d, y), b.v)};
   }
 
   // Comparisons look at values only.
@@ -190,52 +194,69 @@ struct Dual {
   friend Dual abs(const Dual& x) { return {abs(x.v), select(x.v == 0, L(0), select(x.v < 0, -x.d, x.d))}; }
   friend Dual exp(const Dual& x) {
     const L y = exp(x.v);
-    return {y, x.d * y};
+    return {y, times(x.d, y)};
   }
-  friend Dual expm1(const Dual& x) { return {expm1(x.v), x.d * exp(x.v)}; }
-  friend Dual log(const Dual& x) { return {log(x.v), x.d / x.v}; }
-  friend Dual log1p(const Dual& x) { return {log1p(x.v), x.d / (1 + x.v)}; }
+  friend Dual expm1(const Dual& x) { return {expm1(x.v), times(x.d, exp(x.v))}; }
+  friend Dual log(const Dual& x) { return {log(x.v), over(x.d, x.v)}; }
+  friend Dual log1p(const Dual& x) { return {log1p(x.v), over(x.d, 1 + x.v)}; }
   friend Dual sqrt(const Dual& x) {
     const L y = sqrt(x.v);
-    return {y, x.d * (0.5 / y)};
+    return {y, times(x.d, 0.5 / y)};
   }
   friend Dual rsqrt(const Dual& x) {
     const L y = rsqrt(x.v);
-    return {y, x.d * (-0.5 * (y * y * y))};
+    return {y, times(x.d, -0.5 * (y * y * y))};
   }
-  friend Dual sin(const Dual& x) { return {sin(x.v), x.d * cos(x.v)}; }
-  friend Dual cos(const Dual& x) { return {cos(x.v), x.d * -sin(x.v)}; }
+  friend Dual sin(const Dual& x) { return {sin(x.v), times(x.d, cos(x.v))}; }
+  friend Dual cos(const Dual& x) { return {cos(x.v), times(x.d, -sin(x.v))}; }
   friend Dual tanh(const Dual& x) {
     const L y = tanh(x.v);
-    return {y, x.d * (1 - y * y)};
+    return {y, times(x.d, 1 - y * y)};
   }
   friend Dual erf(const Dual& x) {
-    return {erf(x.v), x.d * (2 * std::numbers::inv_sqrtpi * exp(-(x.v * x.v)))};
+    const L u = select(abs(x.v) > 40, L(40), x.v);  // there e^(−u²) is 0; at ∞ its own derivative were ∞·0
+    return {erf(x.v), times(x.d, 2 * std::numbers::inv_sqrtpi * exp(-(u * u)))};
   }
 
   template <std::integral N>
   friend Dual pow(const Dual& a, N n) {
     if (n == 0) return Dual(1);
-    return {pow(a.v, n), a.d * (static_cast<double>(n) * pow(a.v, n - 1))};
+    return {pow(a.v, n), times(a.d, static_cast<double>(n) * pow(a.v, n - 1))};
   }
   template <Below<L> X>
   requires(!std::integral<X>) friend Dual pow(const Dual& a, const X& b) {
-    return {pow(a.v, b), a.d * slope_in_base(a.v, b)};
+    return {pow(a.v, b), times(a.d, slope_in_base(a.v, b))};
   }
   template <Below<L> X>
   friend Dual pow(const X& a, const Dual& b) {
     const L y = pow(a, b.v);
-    return {y, b.d * slope_in_exponent(a, b.v, y)};
+    return {y, times(b.d, slope_in_exponent(a, b.v, y))};
   }
   friend Dual pow(const Dual& a, const Dual& b) {
     const L y = pow(a.v, b.v);
-    return {y, a.d * slope_in_base(a.v, b.v) + b.d * slope_in_exponent(a.v, b.v, y)};
+    return {y, times(a.d, slope_in_base(a.v, b.v)) + times(b.d, slope_in_exponent(a.v, b.v, y))};
   }
 
   /// x as a number that no derivative reaches.
   friend Dual constant(const Dual& x) { return Dual(constant(x.v), L(0)); }
 
  private:
+  /// A derivative times, and divided by, a factor.
+  template <class X>
+  static L times(const L& d, const X& factor) {
+    if constexpr (inner)
+      return select(d == 0, L(0), L(d * factor));
+    else
+      return d * factor;
+  }
+  template <class X>
+  static L over(const L& d, const X& divisor) {
+    if constexpr (inner)
+      return select(d == 0, L(0), L(d / divisor));
+    else
+      return d / divisor;
+  }
+
   template <class A, class B>
   static L slope_in_base(const A& a, const B& b) {
     return select(b == 0, L(0), L(b * pow(a, b - 1)));
@@ -247,8 +268,8 @@ struct Dual {
 };
 
 /// The derivative that a formula's result carries: none if it does not depend on the dual argument.
-template <class L>
-L derivative(const Dual<L>& y) {
+template <class L, bool inner>
+L derivative(const Dual<L, inner>& y) {
   return y.d;
 }
 template <class X>

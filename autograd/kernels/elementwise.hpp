@@ -60,9 +60,11 @@ constexpr int formula_arity() {
     return 3;
   else if constexpr (std::is_invocable_v<const F&, L, L, L, L>)
     return 4;
-  else
+  else {
     static_assert(detail::never<F>,
                   "a formula takes one to four arguments: [](auto x, auto y) { return x * y; }");
+    return 0;
+  }
 }
 
 namespace detail {
@@ -90,7 +92,8 @@ template <class F, class T, class Arch>
 struct FormulaKernels {
   using L = Lane<T, Arch>;
   using D = Dual<L>;
-  using DD = Dual<D>;
+  using Inner = Dual<L, true>;
+  using Outer = Dual<Inner>;
   static constexpr int arity = formula_arity<F, L>();
   using Arguments = std::make_index_sequence<static_cast<std::size_t>(arity)>;
 
@@ -129,11 +132,11 @@ struct FormulaKernels {
   template <std::size_t i, std::size_t j, std::size_t a>
   static auto twice_dual_argument(L x, L dy, L u) {
     if constexpr (a == i && a == j)
-      return DD(D(x, u), D(dy, L(0)));
+      return Outer(Inner(x, u), Inner(dy, L(0)));
     else if constexpr (a == i)
-      return DD(D(x, L(0)), D(dy, L(0)));
+      return Outer(Inner(x, L(0)), Inner(dy, L(0)));
     else if constexpr (a == j)
-      return D(x, u);
+      return Inner(x, u);
     else
       return x;
   }

@@ -106,17 +106,18 @@ void product(L a, L b, L& high, L& low) {
 
 }  // namespace detail
 
-/// e^x
+namespace detail {
+
+/// e^(x + low) for a low below the last digits of x.
 template <class T, class Arch>
-Lane<T, Arch> exp(Lane<T, Arch> x) {
+Lane<T, Arch> exp_of_sum(Lane<T, Arch> x, Lane<T, Arch> low) {
   using L = Lane<T, Arch>;
-  using namespace detail;
   constexpr T least = sizeof(T) == 4 ? T(-104) : T(-746), most = sizeof(T) == 4 ? T(89) : T(710);
   // The second number wins where one is NaN, so that NaN stays.
   const L a{xsimd::max(L(least).raw, xsimd::min(L(most).raw, x.raw))};
   const L k = (a * std::numbers::log2e_v<T> + round_magic<T>)-round_magic<T>;
   L r = fma(-k, L(ln2_high<T>), a);
-  r = fma(-k, L(ln2_low<T>), r);
+  r = fma(-k, L(ln2_low<T>), r) + low;
   L y;  // e^r for |r| ≤ ½ ln 2
   if constexpr (sizeof(T) == 4) {
     // Minimax coefficients of Cephes expf (S. L. Moshier).
@@ -132,6 +133,14 @@ Lane<T, Arch> exp(Lane<T, Arch> x) {
         1;
   }
   return scale(y, k);
+}
+
+}  // namespace detail
+
+/// e^x
+template <class T, class Arch>
+Lane<T, Arch> exp(Lane<T, Arch> x) {
+  return detail::exp_of_sum(x, Lane<T, Arch>(0));
 }
 
 /// Natural logarithm: −∞ at 0, NaN below.
@@ -333,8 +342,8 @@ Lane<T, Arch> pow(Lane<T, Arch> a, std::type_identity_t<Lane<T, Arch>> b) {
   L p, p_low;
   detail::product(high, b, p, p_low);
   p_low = p_low + low * b;
-  L y = exp(p);
-  y = select(abs(p_low) < 1 && y < infinity, y + y * p_low, y);
+  const auto in_range = abs(p) < 2000 && abs(p_low) < 1;  // else e^p is 0 or infinite, or p_low is NaN
+  L y = detail::exp_of_sum(p, select(in_range, p_low, L(0)));
   // Base 0 or infinite: 0, 1 or infinite by the sign of the exponent.
   const auto grows = (size > 1 && b > 0) || (size < 1 && b < 0);
   y = select(ordinary, y, select(grows, L(infinity), L(0)));
