@@ -46,10 +46,10 @@ std::int64_t block_size(const Broadcast& walk, std::int64_t lane, std::int64_t c
 
 template <class T>
 void broadcast_range(const Job<T>& job, std::int64_t begin, std::int64_t end) {
-  constexpr std::int64_t capacity = 2 * block_bytes / static_cast<std::int64_t>(sizeof(T));
+  constexpr std::size_t capacity = std::size_t{2 * block_bytes} / sizeof(T);
   alignas(64) T buffers[Broadcast::max_inputs][capacity];
   const Broadcast& walk = job.walk;
-  const std::int64_t block = block_size(walk, job.lane, capacity);
+  const std::int64_t block = block_size(walk, job.lane, std::int64_t{capacity});
   const T* pointers[most_inputs];
   for (std::int64_t at = begin; at < end; at += block) {
     const std::int64_t n = std::min(block, end - at);

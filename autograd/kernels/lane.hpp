@@ -179,7 +179,7 @@ struct Lane {
   }
   /// The largest number of one lane; NaN if there is one.
   friend T reduce_max(Lane a) {
-    alignas(64) T numbers[size];
+    alignas(64) T numbers[static_cast<std::size_t>(size)];
     a.raw.store_aligned(numbers);
     T largest = numbers[0];
     for (std::int64_t i = 1; i < size; ++i) largest = max(largest, numbers[i]);

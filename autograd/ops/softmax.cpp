@@ -129,7 +129,7 @@ Gradients layer_norm_rule(const Step& s, const Tensor& dy, Needs needs) {
   Gradients gradients(3);
   if (needs[0]) gradients[0] = empty(x.shape(), x.dtype());
   if (needs[1] || needs[2])
-    for (std::size_t i : {1, 2}) gradients[i] = empty(weight.shape(), x.dtype());
+    for (const std::size_t i : {1u, 2u}) gradients[i] = empty(weight.shape(), x.dtype());
   dispatch_float(x.dtype(), [&]<class T>(T) {
     const auto numbers_of = [&](std::size_t i) {
       return gradients[i].defined() ? gradients[i].writable<T>().data() : nullptr;

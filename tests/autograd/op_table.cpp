@@ -100,14 +100,21 @@ void add_elementwise(std::vector<OpRow>& rows) {
 void add_reductions(std::vector<OpRow>& rows) {
   using Full = Tensor (*)(const Located&);
   using Along = Tensor (*)(const Located&, const Axes&, bool);
-  const std::tuple<const char*, Full, Along> all[] = {
+  struct Reduction {
+    const char* word;
+    Full full;
+    Along along;
+  };
+  const Reduction all[] = {
       {"sum", sum, sum}, {"mean", mean, mean}, {"max", max, max}, {"min", min, min}, {"norm", norm, norm}};
   const Cases cube{{any({2, 3, 4})}, {any({2, 0, 4})}};
   const Cases full_cube{{any({2, 3, 4})}};
-  for (const auto& [word, full, along] : all) {
+  for (const Reduction& reduction : all) {
+    const char* word = reduction.word;
+    const Along along = reduction.along;
     const bool of_nothing = along != static_cast<Along>(max) && along != static_cast<Along>(min);
     const Cases& some = of_nothing ? cube : full_cube;
-    rows.push_back({word, of(full), {{any({2, 3})}, {any({})}, {any({1, 1})}}});
+    rows.push_back({word, of(reduction.full), {{any({2, 3})}, {any({})}, {any({1, 1})}}});
     rows.push_back({word, [along](Inputs in) { return along(in[0], 1, false); }, some});
     rows.push_back({word, [along](Inputs in) { return along(in[0], -1, true); }, cube});
     rows.push_back({word, [along](Inputs in) { return along(in[0], {0, 2}, false); }, full_cube});

@@ -151,7 +151,9 @@ TEST_CASE("attention in steps is recorded as match, scale, fractions, mix and gl
 
 TEST_CASE("two heads are two attentions side by side") {
   const Tensor q = random({1, 3, 4}, 1), k = random({1, 5, 4}, 2), v = random({1, 5, 6}, 3);
-  const auto half = [](const Tensor& x, int i) { return split(x, {x.size(-1) / 2, x.size(-1) / 2}, -1)[i]; };
+  const auto half = [](const Tensor& x, std::size_t i) {
+    return split(x, {x.size(-1) / 2, x.size(-1) / 2}, -1)[i];
+  };
   const Tensor left = attention(half(q, 0), half(k, 0), half(v, 0));
   const Tensor right = attention(half(q, 1), half(k, 1), half(v, 1));
   CHECK(distance(attention(q, k, v, {.heads = 2}), concat({left, right}, -1)) < 1e-14);

@@ -152,7 +152,8 @@ TEST_CASE("an inner tensor's gradient, Detail::steps and a recorded sweep agree 
 TEST_CASE("swapping two words changes no logit without position marks, and does with them") {
   for (const bool positions : {false, true}) {
     Classifier model({.vocabulary = 50, .width = 8, .key_width = 8, .positions = positions, .dtype = f64});
-    const double one = model(tensor({{4, 7, 9, 0}}, i32)).item(), other = model(tensor({{4, 9, 7, 0}}, i32)).item();
+    const double one = model(tensor({{4, 7, 9, 0}}, i32)).item(),
+                 other = model(tensor({{4, 9, 7, 0}}, i32)).item();
     CHECK((std::abs(one - other) < 1e-12) == !positions);
   }
 }

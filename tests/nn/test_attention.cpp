@@ -63,11 +63,14 @@ TEST_CASE("a causal head never listens to what comes later, whether weights are 
   // Changing the last word leaves all rows before it as they are, bit for bit.
   std::vector<double> changed = x.to_vector();
   for (std::size_t i = 16; i < 20; ++i) changed[i] += 1;
-  const std::vector<double> before = layer(x).to_vector(), after = layer(tensor(std::span<const double>(changed), {1, 5, 4})).to_vector();
+  const std::vector<double> before = layer(x).to_vector(),
+                            after = layer(tensor(std::span<const double>(changed), {1, 5, 4})).to_vector();
   for (std::size_t i = 0; i < 16; ++i) CHECK(before[i] == after[i]);
 }
 
-TEST_CASE("a sample that is all padding gives the output's bias and finite gradients, and leaves the others alone") {
+TEST_CASE(
+    "a sample that is all padding gives the output's bias and finite gradients, and leaves the others "
+    "alone") {
   auto layer = make({.width = 4, .heads = 2, .key_width = 4, .dtype = f64});
   layer.output->bias.assign(tensor({1, 2, 3, 4}, f64));
   Rng rng{2};

@@ -26,7 +26,8 @@ TEST_CASE("attention's start follows Keras's fans, the newer and the older rule"
   CHECK(limit(nn::output_fans(2, 32, 32, nn::Init::keras_legacy)) == Approx(0.2165064));
 
   Rng rng{3};
-  nn::MultiHeadAttention layer({.width = 32, .heads = 2, .key_width = 32, .init = nn::Init::keras_legacy}, rng);
+  nn::MultiHeadAttention layer({.width = 32, .heads = 2, .key_width = 32, .init = nn::Init::keras_legacy},
+                               rng);
   CHECK(largest(layer.query.weight) <= 0.0742612);
   CHECK(largest(layer.query.weight) > 0.07);
   CHECK(largest(layer.output->weight) <= 0.2165064);
@@ -102,7 +103,8 @@ TEST_CASE("golden: position marks are the formula's waves, counted from 0") {
   for (const auto& [name, expected] : file.tensors) {
     INFO(name);
     nn::PositionalEncoding layer({.width = expected.size(1), .dtype = f64});
-    const std::vector<double> marks = layer.marks(expected.size(0)).to_vector(), wanted = expected.to_vector();
+    const std::vector<double> marks = layer.marks(expected.size(0)).to_vector(),
+                              wanted = expected.to_vector();
     for (std::size_t i = 0; i < wanted.size(); ++i) REQUIRE(marks[i] == Approx(wanted[i]).margin(1e-12));
   }
 }
@@ -110,7 +112,8 @@ TEST_CASE("golden: position marks are the formula's waves, counted from 0") {
 TEST_CASE("position marks counted from 1 give the first document's first slot") {
   nn::PositionalEncoding layer({.width = 4, .first = 1, .dtype = f64});
   const Tensor sheet = layer(tensor({{{2, 1, 1, 0}, {0, 1, 2, 1}}}, f64));
-  const std::vector<double> expected = {2.841471, 1.540302, 1.0099998, 0.99995, 0.909297, 0.583853, 2.0199987, 1.9998};
+  const std::vector<double> expected = {2.841471, 1.540302, 1.0099998, 0.99995,
+                                        0.909297, 0.583853, 2.0199987, 1.9998};
   const std::vector<double> got = sheet.to_vector();
   for (std::size_t i = 0; i < expected.size(); ++i) CHECK(got[i] == Approx(expected[i]).epsilon(1e-6));
 }

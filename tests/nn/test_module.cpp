@@ -76,7 +76,10 @@ TEST_CASE("modules start in evaluation mode and train() reaches every child") {
 TEST_CASE("a child named twice, without a name or with a dot is refused") {
   struct Bad : nn::Module {
     Bad(std::string first, std::string second, Rng& rng)
-        : a({.in = 1, .out = 1}, rng), b({.in = 1, .out = 1}, rng), one(std::move(first)), two(std::move(second)) {}
+        : a({.in = 1, .out = 1}, rng),
+          b({.in = 1, .out = 1}, rng),
+          one(std::move(first)),
+          two(std::move(second)) {}
     Tensor forward(const Tensor& x) const override { return x; }
     void visit(nn::Visitor& v) override {
       v(one, a);
@@ -105,7 +108,8 @@ TEST_CASE("a parameter shared by two layers is one parameter under its first pat
   Rng rng{1};
   Model model(rng);
   struct Tied : nn::Module {
-    explicit Tied(Rng& r) : a({.in = 2, .out = 2, .bias = false}, r), b({.in = 2, .out = 2, .bias = false}, r) {
+    explicit Tied(Rng& r)
+        : a({.in = 2, .out = 2, .bias = false}, r), b({.in = 2, .out = 2, .bias = false}, r) {
       b.weight = a.weight;
     }
     Tensor forward(const Tensor& x) const override { return b(a(x)); }
@@ -161,11 +165,11 @@ TEST_CASE("load_state lists everything that does not fit and then writes nothing
   Rng rng{1};
   Model model(rng);
   const auto before = nn::state(model);
-  std::vector<nn::NamedTensor> tensors = {{"block.inner.weight", zeros({2, 3})},
-                                          {"head.weight", zeros({1, 7})},
-                                          {"tail.weight", zeros({1})}};
+  std::vector<nn::NamedTensor> tensors = {
+      {"block.inner.weight", zeros({2, 3})}, {"head.weight", zeros({1, 7})}, {"tail.weight", zeros({1})}};
   CHECK_THROWS_WITH(nn::load_state(model, tensors), Says("missing: block.inner.bias (2)"));
-  CHECK_THROWS_WITH(nn::load_state(model, tensors), Says("misshapen: head.weight is (1, 7) of f32, the model needs (1, 2)"));
+  CHECK_THROWS_WITH(nn::load_state(model, tensors),
+                    Says("misshapen: head.weight is (1, 7) of f32, the model needs (1, 2)"));
   CHECK_THROWS_WITH(nn::load_state(model, tensors), Says("unexpected: tail.weight (1)"));
   const auto after = nn::state(model);
   for (std::size_t i = 0; i < before.size(); ++i)
