@@ -84,6 +84,9 @@ void set(std::optional<fs::path>& to, const Arguments& arguments, const std::str
   if (arguments.given(name)) to = arguments.needed(name);
 }
 
+/// The same for all ways of writing a path but for links.
+fs::path plain(const fs::path& path) { return fs::absolute(path).lexically_normal(); }
+
 void exclude(const Arguments& arguments, const std::string& one, const std::string& other) {
   if (arguments.given(one) && arguments.given(other))
     throw UsageError(fmt::format("--{} and --{} exclude each other", one, other));
@@ -161,7 +164,8 @@ TrainOptions read_train(const Arguments& arguments) {
   set(o.validation, arguments, "validation");
   set(o.save, arguments, "save");
   set(o.metrics, arguments, "metrics");
-  if (o.save && o.save == o.metrics) throw UsageError("--save and --metrics name the same file");
+  if (o.save && o.metrics && plain(*o.save) == plain(*o.metrics))
+    throw UsageError("--save and --metrics name the same file");
   need(arguments, "test", "data");
   need(arguments, "validation", "data");
   exclude(arguments, "validation", "validation-split");

@@ -1,6 +1,8 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "autograd/autograd.hpp"
 #include "autograd/kernels/threads.hpp"
@@ -32,6 +34,18 @@ void check_can_be_written(const std::optional<fs::path>& path, const char* optio
     fail("--{} {}: the folder {} cannot be written", option, path->string(), folder.string());
 }
 
+/// Nobody who names the reviews under --save wants them replaced by a model.
+void check_is_no_input(const TrainOptions& o, const std::optional<fs::path>& path, const char* option) {
+  if (!path) return;
+  for (const auto& [input, name] :
+       {std::pair(&o.data, "data"), {&o.test, "test"}, {&o.validation, "validation"}}) {
+    std::error_code ignored;
+    if (*input && fs::equivalent(*path, **input, ignored))
+      throw UsageError(fmt::format("imdb train: --{} and --{} name the same file, {} (imdb train --help)",
+                                   option, name, path->string()));
+  }
+}
+
 std::string epoch_line(const EpochResult& e, int epochs) {
   std::string line = fmt::format("Epoch {}/{}: train loss {:.4f} accuracy {:.4f}", e.epoch, epochs,
                                  e.train.loss, e.train.accuracy);
@@ -52,7 +66,9 @@ class Training {
 
   int run() {
     result_.parameters = nn::parameter_count(model_.classifier);
-    if (!o_.quiet) console_.say("{}\n", nn::summary(model_.classifier, {o_.batch_size, o_.model.max_len}));
+    // The summary runs the model once, on a batch as there will be.
+    const std::int64_t batch = std::min(o_.batch_size, data_.study.size());
+    if (!o_.quiet) console_.say("{}\n", nn::summary(model_.classifier, {batch, o_.model.max_len}));
     if (!console_.stop()) fitted_ = learn();
     result_.seconds = seconds_since(start_);
     const bool interrupted = fitted_.stopped || fitted_.steps == 0;
@@ -150,6 +166,8 @@ class Training {
 }  // namespace
 
 int train(const TrainOptions& options, Console& console) {
+  check_is_no_input(options, options.save, "save");
+  check_is_no_input(options, options.metrics, "metrics");
   check_can_be_written(options.save, "save");
   check_can_be_written(options.metrics, "metrics");
   if (options.threads > 0) kernels::set_threads(options.threads);

@@ -202,6 +202,37 @@ TEST_CASE("imdb train fails before the work where something cannot be read or wr
   failed(train_on(bad, {}), "line 3: label is \"perhaps\"");
 }
 
+TEST_CASE("imdb train never writes over the reviews that it reads, nor one file over the other") {
+  const tests::TemporaryFolder folder;
+  const auto data = folder.write("reviews.csv", tests::small_csv());
+  const auto other = folder.write("other.csv", tests::small_csv());
+  std::filesystem::create_hard_link(other, folder.path() / "link.csv");
+  const std::string same = (folder.path() / "." / "reviews.csv").string();
+  for (const auto& more : std::vector<std::vector<std::string>>{
+           {"--save", data.string()},
+           {"--metrics", same},
+           {"--test", other.string(), "--save", (folder.path() / "link.csv").string()},
+           {"--validation", other.string(), "--metrics", other.string()},
+           {"--save", (folder.path() / "new").string(), "--metrics",
+            (folder.path() / "." / "new").string()}}) {
+    CAPTURE(more);
+    const Ran ran = run_imdb(train_on(data, more));
+    CHECK(ran.status == 2);
+    CHECK(ran.out.empty());
+    CHECK_THAT(ran.err, Says("name the same file"));
+  }
+  CHECK(bytes_of(data) == tests::small_csv());
+  CHECK(bytes_of(other) == tests::small_csv());
+}
+
+TEST_CASE("imdb train: a batch is no larger than the study pile") {
+  const tests::TemporaryFolder folder;
+  const auto data = folder.write("reviews.csv", tests::small_csv());
+  const Ran ran = run_imdb(train_on(data, {"--epochs", "1", "--batch-size", "1000000"}));
+  CHECK(ran.status == 0);
+  CHECK_THAT(ran.out, Says("(16, "));
+}
+
 TEST_CASE("imdb train --skip-bad counts the rows it leaves out") {
   const tests::TemporaryFolder folder;
   const auto data = folder.write("reviews.csv", tests::small_csv() + "odd,perhaps\n");
