@@ -16,6 +16,8 @@ int main(int argc, char** argv) {
                        options, [&](const po::variables_map& values) {
                          if (values.count("notes") != 0 && chosen.notes.empty())
                            throw examples::WrongUsage("--notes needs a file's name");
+                         if (values.count("note") != 0 && chosen.note.empty())
+                           throw examples::WrongUsage("--note needs the words of a note");
                          return coffee::page(chosen);
                        });
 }

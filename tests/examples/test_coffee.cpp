@@ -135,7 +135,7 @@ TEST_CASE("coffee says what is wrong with its notes and ends with 1") {
 
 TEST_CASE("coffee says what is wrong with its command line and ends with 2") {
   for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
-           {"--notes"}, {"--notes="}, {"--tap"}, {"study"}, {"--nots", "x"}}) {
+           {"--notes"}, {"--notes="}, {"--tap"}, {"study"}, {"--nots", "x"}, {"--note", ""}}) {
     CAPTURE(arguments);
     const Ran ran = run(program("coffee"), arguments);
     CHECK(ran.status == 2);

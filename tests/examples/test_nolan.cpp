@@ -95,9 +95,15 @@ TEST_CASE("golden: nolan as a program") {
 }
 
 TEST_CASE("nolan says what is wrong with its command line and ends with 2") {
-  const std::vector<std::vector<std::string>> wrong{
-      {"--slots", "1"}, {"--slots", "100000"},  {"--slots", "many"},       {"--slots"}, {"--pen"},
-      {"ended"},        {"--mask", "--mask=1"}, {"--slots=3", "--slots=4"}};
+  const std::vector<std::vector<std::string>> wrong{{"--slots", "1"},
+                                                    {"--slots", "100000"},
+                                                    {"--slots", "many"},
+                                                    {"--slots"},
+                                                    {"--pen"},
+                                                    {"ended"},
+                                                    {"--mask", "--mask=1"},
+                                                    {"--slots=3", "--slots=4"},
+                                                    {"--whole", "--slots", "1001"}};
   for (const auto& arguments : wrong) {
     CAPTURE(arguments);
     const Ran ran = run(program("nolan"), arguments);
