@@ -43,6 +43,7 @@ int evaluate(const EvaluateOptions& o, Console& console) {
   }
   const Encoded reviews = encode(std::move(reading.reviews), model.dictionary, model.settings);
   const Judgement judgement = judge(model.classifier, reviews);
+  check_finite(judgement.loss, "[evaluate] the loss");
   if (o.json) {
     print_json(judgement, reviews.size(), console);
   } else {

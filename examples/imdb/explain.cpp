@@ -1,3 +1,4 @@
+#include <cmath>
 #include <string>
 
 #include "autograd/autograd.hpp"
@@ -53,8 +54,11 @@ int explain(const ExplainOptions& o, Console& console) {
   if (!o.quiet) {
     console.say("Review: {}\nSlots: {}\n", text, slots_text(model, slots));
     if (slots.known == 0) console.say("No word of it is in the dictionary.\n");
-    console.say("Verdict: {}, chance {:.4f} of being liked\nBlame starts at {}.\n\n",
-                chance > 0.5 ? "liked" : "hated", chance, start);
+    if (std::isfinite(logit.item()))
+      console.say("Verdict: {}, chance {:.4f} of being liked\n", chance > 0.5 ? "liked" : "hated", chance);
+    else
+      console.say("Verdict: none, the logit is no finite number\n");
+    console.say("Blame starts at {}.\n\n", start);
   }
   dump(tape, {}, [&](std::string_view piece) { console.out << piece; });
   return 0;

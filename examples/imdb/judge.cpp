@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <numeric>
 
 #include "autograd/autograd.hpp"
@@ -32,6 +33,11 @@ LabelledBatch gather_batch(const Encoded& reviews, std::span<const std::int64_t>
     *label++ = reviews.labels[static_cast<std::size_t>(item)];
   }
   return batch;
+}
+
+void check_finite(double number, const char* what) {
+  if (!std::isfinite(number))
+    fail("{} is no finite number: the weights of the model are too large to judge with", what);
 }
 
 std::int64_t count_right(const Tensor& logits, const Tensor& labels) {

@@ -26,6 +26,9 @@ struct LabelledBatch {
 };
 LabelledBatch gather_batch(const Encoded& reviews, std::span<const std::int64_t> items);
 
+/// Throws where finite weights were so large that a result is none; `what` names it.
+void check_finite(double number, const char* what);
+
 /// How many logits are on the side of their label: a chance above one half says liked.
 std::int64_t count_right(const Tensor& logits, const Tensor& labels);
 

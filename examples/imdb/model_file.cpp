@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "autograd/kernels/optimizer.hpp"
+
 namespace pencil::imdb {
 namespace {
 
@@ -92,6 +94,12 @@ void check_shape(const TensorFile& file, const char* name, const Shape& needed) 
   if (tensor.shape() != needed) fail("{} is {}; the settings ask for {}", name, tensor.shape(), needed);
 }
 
+void check_finite(const nn::NamedTensor& weights) {
+  const std::int64_t place =
+      kernels::first_not_finite(weights.tensor.size(), weights.tensor.values<float>().data());
+  if (place >= 0) fail("{} is infinite or NaN at place {}; need finite numbers", weights.name, place);
+}
+
 const std::string& entry(const TensorFile& file, const char* key) {
   const auto found = file.metadata.find(key);
   if (found == file.metadata.end()) fail("its metadata has no \"{}\"", key);
@@ -110,6 +118,7 @@ Model model_of(const TensorFile& file) {
   if (c.arch == Arch::attention) check_shape(file, "attend.query.weight", {c.heads * c.key_width, c.width});
   Classifier classifier(c);
   nn::load(classifier, file);
+  for (const nn::NamedTensor& each : nn::named_parameters(classifier)) check_finite(each);
   return {std::move(settings), std::move(dictionary), std::move(classifier)};
 }
 

@@ -38,7 +38,7 @@ struct Model {
 void save_model(Model& model, const std::filesystem::path& path);
 
 /// Throws Error, with the path, for a file that is none of ours, and for settings, dictionary and weights
-/// that do not fit each other; nothing of a size that the file merely claims is allocated.
+/// that do not fit each other or are not finite; nothing of a size that the file merely claims is allocated.
 Model load_model(const std::filesystem::path& path);
 
 }  // namespace pencil::imdb

@@ -4,6 +4,7 @@
 
 #include "autograd/autograd.hpp"
 #include "examples/imdb/commands.hpp"
+#include "examples/imdb/judge.hpp"
 #include "examples/imdb/listening.hpp"
 #include "examples/imdb/pile.hpp"
 #include "nn/text/utf8.hpp"
@@ -26,6 +27,7 @@ Prediction judge_text(const Model& model, std::string text) {
   p.text = std::move(text);
   p.slots = slots_of(model, p.text);
   const double logit = model.classifier(p.slots.tokens()).item();
+  check_finite(logit, "[predict] the logit");
   p.chance = 1 / (1 + std::exp(-logit));
   p.listening = listening_of(model, p.slots);
   return p;

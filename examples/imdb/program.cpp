@@ -1,7 +1,10 @@
+#include <algorithm>
 #include <exception>
 #include <new>
+#include <string>
 
 #include "examples/imdb/commands.hpp"
+#include "nn/text/utf8.hpp"
 
 namespace pencil::imdb {
 namespace {
@@ -16,6 +19,15 @@ int run_command(const PredictOptions& options, Console& console) { return predic
 int run_command(const ExplainOptions& options, Console& console) { return explain(options, console); }
 int run_command(const GlossaryOptions& options, Console& console) { return glossary(options, console); }
 
+/// Errors quote files and command lines as they are; a terminal gets well-formed UTF-8 without controls.
+std::string printable(std::string text) {
+  nn::text::replace_broken_bytes(text);
+  std::replace_if(
+      text.begin(), text.end(),
+      [](char c) { return (static_cast<unsigned char>(c) < ' ' && c != '\n') || c == 0x7f; }, ' ');
+  return text;
+}
+
 }  // namespace
 
 int run(std::span<const std::string> words, Console& console) {
@@ -27,13 +39,13 @@ int run(std::span<const std::string> words, Console& console) {
     if (!console.out) fail("cannot write to standard output");
     return status;
   } catch (const UsageError& error) {
-    console.err << error.what() << '\n';
+    console.err << printable(error.what()) << '\n';
     return 2;
   } catch (const std::bad_alloc&) {
     console.err << "imdb: there is not enough memory\n";
     return 1;
   } catch (const std::exception& error) {
-    console.err << "imdb: " << error.what() << '\n';
+    console.err << "imdb: " << printable(error.what()) << '\n';
     return 1;
   }
 }

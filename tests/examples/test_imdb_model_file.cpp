@@ -1,8 +1,10 @@
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "autograd/autograd.hpp"
 #include "autograd/files/safetensors.hpp"
 #include "examples/imdb/model_file.hpp"
+#include "nn/text/utf8.hpp"
 #include "tests/catch.hpp"
 #include "tests/examples/folder_for_tests.hpp"
 #include "tests/examples/imdb_for_tests.hpp"
@@ -103,9 +105,48 @@ TEST_CASE("a file that is no model of ours, or does not fit itself, is refused w
   TensorFile fewer = good;
   fewer.tensors.pop_back();
   refused(fewer, "missing: dense2.bias (1)");
+  TensorFile odd = good;
+  for (auto& [name, weights] : odd.tensors)
+    if (name == "dense1.bias") weights = tensor({0.5, std::nan(""), 0.0}, f32);
+  refused(odd, "dense1.bias is infinite or NaN at place 1; need finite numbers");
   TensorFile none = good;
   none.tensors.clear();
   refused(none, "embed.weight");
+}
+
+TEST_CASE("weights so large that nothing comes of them give no verdict") {
+  const tests::TemporaryFolder folder;
+  const auto path = folder.path() / "model.safetensors";
+  imdb::Model model = small_model();
+  imdb::save_model(model, path);
+  TensorFile file = load_safetensors(path);
+  for (auto& [name, weights] : file.tensors)
+    if (name == "dense1.bias" || name == "dense2.weight") weights = full(weights.shape(), 1e38, f32);
+  save_safetensors(path, file);
+  const auto data = folder.write("reviews.csv", "review,label\nthe,0\n");
+  const tests::Ran judged = tests::run_imdb({"predict", "--json", "--model", path.string(), "the"});
+  CHECK(judged.status == 1);
+  CHECK(judged.out.empty());
+  CHECK_THAT(judged.err, Says("[predict] the logit is no finite number"));
+  const tests::Ran exam =
+      tests::run_imdb({"evaluate", "--json", "--model", path.string(), "--data", data.string()});
+  CHECK(exam.status == 1);
+  CHECK(exam.out.empty());
+  CHECK_THAT(exam.err, Says("[evaluate] the loss is no finite number"));
+  const tests::Ran tape = tests::run_imdb({"explain", "--model", path.string(), "the"});
+  CHECK(tape.status == 0);
+  CHECK_THAT(tape.out, Says("Verdict: none, the logit is no finite number\n"));
+}
+
+TEST_CASE("what a broken file holds reaches the terminal as well-formed text without controls") {
+  const tests::TemporaryFolder folder;
+  std::string header = "{\"a\":\xff\x1b[31m";
+  header.resize(16, ' ');
+  const auto path = folder.write("model", std::string("\x10\0\0\0\0\0\0\0", 8) + header);
+  std::string err = tests::run_imdb({"predict", "--model", path.string(), "good\x1b"}).err;
+  CHECK_THAT(err, Says("header is no JSON"));
+  CHECK(err.find('\x1b') == std::string::npos);
+  CHECK(nn::text::replace_broken_bytes(err) == 0);
 }
 
 TEST_CASE("imdb predict: a model file that is not there, no safetensors file, or cut short") {
