@@ -1,15 +1,29 @@
 // What an outside project sees: Pencil's headers by their paths from its root, and its libraries behind one
-// target.
+// target. Its own formula is compiled for the instruction set of this file, beside a library tuned to the
+// machine.
 #include <fmt/format.h>
 
-#include "autograd/create.hpp"
-#include "autograd/kernels/blas.hpp"
+#include "autograd/autograd.hpp"
+#include "nn/nn.hpp"
+#include "optim/optim.hpp"
+
+using namespace pencil;
 
 int main() {
-  const pencil::Tensor x = pencil::tensor({{1, 2}, {3, 4}}, pencil::f64);
-  double y[4];
-  const double* numbers = x.values<double>().data();
-  pencil::kernels::gemm(false, false, 2, 2, 2, 1.0, numbers, 2, numbers, 2, 0.0, y, 2);
-  fmt::print("{} {} {} {}\n", y[0], y[1], y[2], y[3]);
-  return y[0] == 7 && y[1] == 10 && y[2] == 15 && y[3] == 22 ? 0 : 1;
+  const auto swish = elementwise("swish", [](auto x) { return x / (1 + exp(-x)); });
+  Rng rng{7};
+  const nn::Dense dense({.in = 2, .out = 1}, rng);
+  Tensor w = parameter(tensor({{1, 2}, {3, 4}}), "w");
+  optim::SGD sgd({w}, {.learning_rate = 0.5});
+
+  Tape tape;
+  const Tensor loss = sum(square(matmul(w, w))) + sum(swish(w - w));
+  tape.backward(loss);
+  fmt::print("{}\n{}\n", dump(tape), w.grad());
+  const std::vector<double> gradient = w.grad().to_vector();
+  sgd.step();
+
+  const bool right = loss.item() == 49 + 100 + 225 + 484 && dense(w).shape() == Shape{2, 1} &&
+                     w.to_vector()[0] == 1 - 0.5 * gradient[0];
+  return right ? 0 : 1;
 }
