@@ -1,6 +1,7 @@
 #include "nn/module.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace pencil::nn {
 
@@ -16,12 +17,16 @@ void Module::train(bool training) {
     bool training;
   } mode(training);
   training_ = training;
-  visit(mode);
+  mode.walk(*this);
 }
 
 void Visitor::walk(Module& root) {
-  root.path_.clear();
+  prefix_ = root.path_;
   root.visit(*this);
+}
+
+std::string Visitor::whole(const std::string& path) const {
+  return prefix_.empty() ? path : fmt::format("{}.{}", prefix_, path);
 }
 
 std::string Visitor::path_of(std::string_view name) {
@@ -36,7 +41,7 @@ std::string Visitor::path_of(std::string_view name) {
 void Visitor::operator()(std::string_view name, Module& child) {
   std::string outer = std::exchange(path_, path_of(name));
   std::vector<std::string> names = std::exchange(names_, {});
-  child.path_ = path_;
+  child.path_ = whole(path_);
   module(path_, child);
   child.visit(*this);
   path_ = std::move(outer);
@@ -50,12 +55,29 @@ void Visitor::operator()(std::string_view name, Tensor& parameter_) {
   parameter(path, parameter_);
 }
 
+void detail::copy_modes(Module& from, Module& to) {
+  struct Read : Visitor {
+    void module(const std::string& path, Module& child) override { modes.emplace(path, child.training()); }
+    std::map<std::string, bool> modes;
+  } read;
+  read.walk(from);
+  struct Set : Visitor {
+    void module(const std::string& path, Module& child) override {
+      if (const auto mode = modes.find(path); mode != modes.end()) child.train(mode->second);
+    }
+    std::map<std::string, bool> modes;
+  } set;
+  set.modes = std::move(read.modes);
+  to.train(from.training());
+  set.walk(to);
+}
+
 std::vector<NamedTensor> named_parameters(Module& model) {
   struct Collect : Visitor {
     void parameter(const std::string& path, Tensor& found) override {
       for (const NamedTensor& known : all)
         if (same(known.tensor, found)) return;  // shared by two modules: the first path stands
-      all.push_back({path, named(found, path)});
+      all.push_back({path, named(found, whole(path))});
     }
     std::vector<NamedTensor> all;
   } collect;

@@ -54,20 +54,25 @@ class Visitor {
  public:
   virtual ~Visitor() = default;
 
-  /// Visits a whole tree from its root.
+  /// Visits a tree from its root, which may be a part of a model: what a walk over the whole model has called
+  /// it stays before the paths of its modules.
   void walk(Module& root);
   /// What `visit` calls for each child. Throws Error where a name is used twice, is empty or has a dot in it.
   void operator()(std::string_view name, Module& child);
   void operator()(std::string_view name, Tensor& parameter);
 
  protected:
+  // Paths begin below the root of the walk.
   virtual void module(const std::string& /*path*/, Module& /*child*/) {}
   virtual void parameter(const std::string& /*path*/, Tensor& /*parameter*/) {}
+  /// A path below the root as the whole model has it: "query.weight" of "attend" is "attend.query.weight".
+  std::string whole(const std::string& path) const;
 
  private:
   std::string path_of(std::string_view name);
 
-  std::string path_;
+  std::string prefix_;              // the path of the root within the model it is part of
+  std::string path_;                // below the root
   std::vector<std::string> names_;  // of the module being visited
 };
 
@@ -77,8 +82,9 @@ struct NamedTensor {
   Tensor tensor;
 };
 
-/// All parameters in the order of `visit`, each once; names them by their paths and sets the paths of all
-/// modules.
+/// All parameters in the order of `visit`, each once, under their paths from `model` on. Sets the paths of
+/// all modules and the names of the tensors, which begin at the root of the whole model once that was
+/// visited: parameters(model) first, then parameters(model.attend), and both know "attend.query.weight".
 std::vector<NamedTensor> named_parameters(Module& model);
 std::vector<Tensor> parameters(Module& model);
 /// How many numbers the parameters hold.
@@ -93,13 +99,18 @@ std::vector<NamedTensor> state(Module& model);
 /// and misshapen name, and then writes nothing.
 void load_state(Module& model, const std::vector<NamedTensor>& tensors);
 
+namespace detail {
+/// Practice or exam for each module of a tree as the other tree has it.
+void copy_modes(Module& from, Module& to);
+}  // namespace detail
+
 /// A copy with parameters of its own: `make` builds a module of the same form, which is given this one's
-/// values, mode and frozen flags. Layers with `options()` need no recipe.
+/// values, modes and frozen flags. Layers with `options()` need no recipe.
 template <class Make>
 auto clone(Module& model, Make&& make) -> decltype(make()) {
   auto copy = make();
   load_state(copy, state(model));
-  copy.train(model.training());
+  detail::copy_modes(model, copy);
   const std::vector<Tensor> from = parameters(model), to = parameters(copy);
   for (std::size_t i = 0; i < from.size(); ++i) to[i].set_frozen(from[i].frozen());
   return copy;

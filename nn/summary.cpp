@@ -36,9 +36,9 @@ std::string output_shape(const Tape& tape, std::string_view module, std::string_
 std::string summary(Module& model, const Shape& input, DType dtype) {
   struct Children : Visitor {
     void module(const std::string& path, Module& child) override {
-      if (path.find('.') == std::string::npos) found.push_back(&child);
+      if (path.find('.') == std::string::npos) found.emplace_back(path, &child);
     }
-    std::vector<Module*> found;
+    std::vector<std::pair<std::string, Module*>> found;
   } children;
   children.walk(model);
   const std::vector<NamedTensor> all = named_parameters(model);
@@ -48,12 +48,12 @@ std::string summary(Module& model, const Shape& input, DType dtype) {
 
   std::vector<Row> rows = {{"Layer", "Output shape", "Parameters"}};
   std::string shape_so_far = to_string(input);
-  for (const Module* child : children.found) {
+  for (const auto& [name, child] : children.found) {
     std::int64_t count = 0;
     for (const NamedTensor& each : all)
-      if (within(each.name, child->path())) count += each.tensor.size();
+      if (within(each.name, name)) count += each.tensor.size();
     shape_so_far = output_shape(tape, child->path(), shape_so_far);
-    rows.push_back({fmt::format("{} ({})", child->path(), child->kind()), shape_so_far, with_commas(count)});
+    rows.push_back({fmt::format("{} ({})", name, child->kind()), shape_so_far, with_commas(count)});
   }
   std::int64_t total = 0, bytes = 0;
   for (const NamedTensor& each : all) {

@@ -122,6 +122,51 @@ TEST_CASE("a parameter shared by two layers is one parameter under its first pat
   CHECK(names(tied) == std::vector<std::string>{"a.weight"});
 }
 
+TEST_CASE("a walk over a part of a model leaves the whole model's names and paths") {
+  Rng rng{1};
+  Model model(rng);
+  const std::vector<Tensor> all = nn::parameters(model);
+  nn::freeze(model.block, false);
+  model.block.train();
+  (void)nn::parameter_count(model.head);
+  (void)nn::summary(model.block, {1, 3}, f32);
+  CHECK(all[0].name() == "block.inner.weight");
+  CHECK(all[2].name() == "head.weight");
+  CHECK(model.block.path() == "block");
+  CHECK(model.block.inner.path() == "block.inner");
+  CHECK(names(model.block) == std::vector<std::string>{"inner.weight", "inner.bias"});  // from the part on
+  nn::load_state(model.block, nn::state(model.block));
+  CHECK_THAT(nn::summary(model.block, {1, 3}, f32), Says("inner (Dense)  (1, 2)"));
+}
+
+TEST_CASE("clone copies the mode of each module") {
+  Rng rng{1};
+  const auto make = [&] { return nn::Sequential(nn::Dropout({.rate = 1}), nn::Dense({.in = 1, .out = 1}, rng)); };
+  nn::Sequential model = make();
+  nn::Sequential outer;
+  outer.add("half", std::move(model));
+  struct First : nn::Visitor {
+    void module(const std::string& path, nn::Module& child) override {
+      if (path == "half.0") child.train();
+    }
+  } first;
+  first.walk(outer);
+  nn::Sequential twin = nn::clone(outer, [&] {
+    nn::Sequential fresh;
+    fresh.add("half", make());
+    return fresh;
+  });
+  struct Modes : nn::Visitor {
+    void module(const std::string& path, nn::Module& child) override {
+      if (child.training()) training.push_back(path);
+    }
+    std::vector<std::string> training;
+  } modes;
+  modes.walk(twin);
+  CHECK_FALSE(twin.training());
+  CHECK(modes.training == std::vector<std::string>{"half.0"});
+}
+
 TEST_CASE("clone copies values, mode and frozen flags, and shares nothing") {
   Rng rng{5};
   nn::Dense layer({.in = 3, .out = 2, .activation = "relu"}, rng);
