@@ -86,7 +86,10 @@ const Tensor& Step::saved(int i) const {
         "so the "
         "derivative would be wrong. Compute it from inputs and output, or give the op its .composed",
         word(), number_);
-  return checked(slot(record().saved, i, *this, "saved tensor"), i, *this, "saved tensor");
+  const Slot& found = slot(record().saved, i, *this, "saved tensor");
+  if (!found.tensor.defined() && record().output.defined())
+    fail("[{}] forward gave back an undefined tensor to be saved as number {} (step {})", word(), i, number_);
+  return checked(found, i, *this, "saved tensor");
 }
 const Attributes& Step::attributes() const { return record().attributes; }
 bool Step::needs_gradient() const { return record().needs; }

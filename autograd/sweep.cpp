@@ -20,6 +20,12 @@ const Op& accumulate_op() {
   return op;
 }
 
+// A gradient is a value. Where a rule or the caller gives a parameter for one, what is written to the
+// parameter later must not reach it.
+Tensor as_value(const Tensor& gradient) {
+  return gradient.is_parameter() ? with_shape(gradient, gradient.shape()) : gradient;
+}
+
 void add_up(Tensor& total, const Tensor& gradient, bool record) {
   if (!total.defined())
     total = gradient;
@@ -49,6 +55,10 @@ Gradients Tape::run_rule(int number, const Tensor& dy, Needs needs, bool record)
       if (needs[i]) targets.push_back(recorded.inputs[i].step);
     const int low = body_->size;
     const Tensor y = parts.composed(inputs, recorded.attributes);
+    if (!y.defined()) fail("[{}] composed gave back no tensor", step.word());
+    if (y.shape() != step.shape() || y.dtype() != step.dtype())
+      fail("[{}] composed gives {} of {} where forward gave {} of {} (step {})", step.word(), y.shape(),
+           name_of(y.dtype()), step.shape(), name_of(step.dtype()), number);
     const std::vector<Tensor> found = sweep(low, body_->find_step(y), dy, targets, true);
     gradients.resize(inputs.size());
     std::vector<int> given;  // an input that stands twice has one gradient, for both places together
@@ -76,6 +86,7 @@ Gradients Tape::run_rule(int number, const Tensor& dy, Needs needs, bool record)
       fail("[{}] the rule's gradient for input {} is {} of {}; the input is {} of {} (step {})", step.word(),
            i, gradients[i].shape(), name_of(gradients[i].dtype()), input.shape(), name_of(input.dtype()),
            number);
+    if (!record) gradients[i] = as_value(gradients[i]);
   }
   return gradients;
 }
@@ -120,7 +131,7 @@ void Tape::backward(const Tensor& y, const BackwardOptions& options, Where where
         "new pass, or "
         "use tape.gradient, which may be asked many times",
         to_string(body_->backward_where));
-  Tensor upstream = options.upstream;
+  Tensor upstream = options.upstream.defined() ? as_value(options.upstream) : Tensor();
   const int from = checked_start(y, upstream, "backward");
   if (!body_->at(from).needs)
     fail(
@@ -132,6 +143,17 @@ void Tape::backward(const Tensor& y, const BackwardOptions& options, Where where
   body_->backward_where = where;
 
   const bool keep = body_->options.keep == Keep::all;
+  // A sweep that throws leaves the tape as it was, if nothing was freed on the way.
+  struct Undo {
+    detail::TapeBody* tape;
+    ~Undo() {
+      if (!tape) return;
+      for (int i = std::exchange(tape->backward_from, -1); i >= 0; --i) {
+        tape->at(i).reached = false;
+        tape->at(i).gradient = Tensor();
+      }
+    }
+  } undo{keep ? body_.get() : nullptr};
   std::vector<Tensor> gradients(static_cast<std::size_t>(from) + 1);
   std::vector<std::pair<Tensor, Tensor>>
       reached;  // parameters and their gradients, given out once all is well
@@ -155,12 +177,14 @@ void Tape::backward(const Tensor& y, const BackwardOptions& options, Where where
     }
     if (!keep) body_->free(i);
   }
+  undo.tape = nullptr;
   for (const auto& [parameter, gradient] : reached) parameter.add_grad(gradient);
 }
 
 std::vector<Tensor> Tape::gradient(const Tensor& y, std::span<const Tensor> xs,
                                    const GradientOptions& options, Where) {
-  Tensor upstream = options.upstream;
+  Tensor upstream =
+      options.upstream.defined() && !options.record ? as_value(options.upstream) : options.upstream;
   const int from = checked_start(y, upstream, "gradient");
   if (options.record && (Tape::current() != this || body_->paused))
     fail("[gradient] a recorded sweep needs this tape to be the one that records now");

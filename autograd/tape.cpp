@@ -227,13 +227,17 @@ Tensor apply(const Op& op, Inputs inputs, const Attributes& attributes, Where wh
   detail::TapeBody* body = tape ? tape->body_.get() : nullptr;
   if (body && !body->paused && body->options.detail == Detail::steps && op.parts().composed) {
     const Scope parts("", where);
-    return op.parts().composed(inputs, attributes);
+    Tensor output = op.parts().composed(inputs, attributes);
+    if (!output.defined()) fail("[{}] composed gave back no tensor", op.word());
+    return output;
   }
   Computed result = [&] {
     const detail::Quiet quiet;
     return op.parts().forward(inputs, attributes);
   }();
   if (!result.output.defined()) fail("[{}] forward gave back no tensor", op.word());
+  if (result.output.is_parameter())  // a value of its own, which no write to the parameter reaches
+    result.output = with_shape(result.output, result.output.shape());
   if (body) {
     if (body->paused)
       body->mark_paused(op, inputs, result.output, where);

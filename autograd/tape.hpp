@@ -124,7 +124,8 @@ class Tape {
 
   /// Adds the gradient of y to every parameter it depends on. y must hold one number unless an upstream
   /// gradient of its shape is given. Once a tape: a second call throws and names the first. Throws also from
-  /// another thread, for a y that is not on this tape, and for a y that depends on no parameter.
+  /// another thread, for a y that is not on this tape, and for a y that depends on no parameter. Where it
+  /// throws, no parameter has got a gradient; with Keep::all the tape is as before and may be tried again.
   void backward(const Tensor& y, const BackwardOptions& options = {}, Where where = Where::current());
 
   /// The gradients of y with respect to each of xs (any tensors of this tape), zeros where there is no path;
@@ -172,7 +173,7 @@ class Tape {
 };
 
 /// While it lives, steps recorded on this thread play this role for the glossaries: "key", "scores", "blend"
-/// …
+/// …. A string literal, or another text that outlives the tapes.
 class Role {
  public:
   explicit Role(const char* role);
