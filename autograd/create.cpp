@@ -35,6 +35,14 @@ Tensor filled(const Shape& shape, DType dtype, const char* who, F&& next) {
   return out;
 }
 
+// The largest T below `high`; `low` where there is none from it on.
+template <class T>
+double below(double low, double high) {
+  auto top = static_cast<T>(high);
+  if (static_cast<double>(top) >= high) top = std::nextafter(top, -std::numeric_limits<T>::infinity());
+  return std::max(low, static_cast<double>(top));
+}
+
 template <class T>
 Tensor copied(std::span<const T> numbers, const Shape& shape) {
   if (static_cast<std::int64_t>(numbers.size()) != shape.size())
@@ -58,7 +66,11 @@ Tensor full(const Shape& shape, double value, DType dtype) {
 Tensor arange(double first, double end, double step, DType dtype) {
   if (!(std::isfinite(first) && std::isfinite(end) && std::isfinite(step)) || step == 0)
     fail("[arange] from {} to {} by {}: need finite numbers and a step other than 0", first, end, step);
-  const double count = std::max(0.0, std::ceil((end - first) / step));
+  double count = std::max(0.0, std::ceil((end - first) / step));
+  if (count > 0) {  // a quotient rounded up counts `end` itself
+    const double last = first + (count - 1) * step;
+    if (step > 0 ? last >= end : last <= end) --count;
+  }
   if (count > 0x1p40) fail("[arange] from {} to {} by {} would be {} numbers", first, end, step, count);
   return filled({static_cast<std::int64_t>(count)}, dtype, "arange",
                 [&](std::int64_t i) { return first + static_cast<double>(i) * step; });
@@ -73,7 +85,12 @@ Tensor randn(const Shape& shape, Rng& rng, DType dtype) {
 
 Tensor uniform(const Shape& shape, double low, double high, Rng& rng, DType dtype) {
   if (!is_float(dtype)) fail("[uniform] uniform numbers need f32 or f64, not i32");
-  return filled(shape, dtype, "uniform", [&](std::int64_t) { return low + (high - low) * rng.uniform(); });
+  if (!(low <= high) || !std::isfinite(high - low))
+    fail("[uniform] from {} to {}: need finite numbers, the lower one first", low, high);
+  // Rounded to the dtype, a number just below `high` can become it.
+  const double top = dtype == f32 ? below<float>(low, high) : below<double>(low, high);
+  return filled(shape, dtype, "uniform",
+                [&](std::int64_t) { return std::min(low + (high - low) * rng.uniform(), top); });
 }
 
 Shape Nested::shape() const {

@@ -18,7 +18,7 @@ Tensor arange(double first, double end, double step = 1, DType dtype = f32);
 Tensor arange(std::int64_t n, DType dtype = f32);
 /// Independent standard normal numbers.
 Tensor randn(const Shape& shape, Rng& rng, DType dtype = f32);
-/// Independent uniform numbers in [low, high).
+/// Independent uniform numbers in [low, high). Throws Error unless low ≤ high, both finite.
 Tensor uniform(const Shape& shape, double low, double high, Rng& rng, DType dtype = f32);
 
 /// Numbers in braces, nested to the rank wanted: `tensor({{1, 2}, {3, 4}})` is 2 × 2. Throws where rows

@@ -1,5 +1,6 @@
 #include "autograd/tensor.hpp"
 
+#include <cmath>
 #include <cstring>
 #include <new>
 
@@ -32,6 +33,9 @@ void drop_storage(Storage* storage) noexcept {
 }  // namespace
 
 Body* Body::make(const Shape& shape, DType dtype, Storage* shared) {
+  // Sizes end at 2^62, bytes far earlier: no machine addresses more, and the product must not overflow.
+  if (constexpr std::int64_t most = std::int64_t{1} << 47; shape.size() > most / bytes_of(dtype))
+    fail("[tensor] shape {} of {} takes more than 2^47 bytes; no memory holds it", shape, name_of(dtype));
   if (shared)
     shared->uses.fetch_add(1, std::memory_order_relaxed);
   else
@@ -91,7 +95,18 @@ static std::vector<T> converted(const Tensor& x) {
   return dispatch(x.dtype(), [&]<class S>(S) {
     std::vector<T> out;
     out.reserve(static_cast<std::size_t>(x.size()));
-    for (const S value : x.values<S>()) out.push_back(static_cast<T>(value));
+    for (const S value : x.values<S>()) {
+      if constexpr (std::is_integral_v<T> && !std::is_integral_v<S>) {
+        const auto number = std::trunc(static_cast<double>(value));
+        constexpr double end = sizeof(T) == 4 ? 0x1p31 : 0x1p63;
+        if (!(number >= -end && number < end))
+          fail(
+              "[to_vector] number {} of the tensor of shape {} is {}, which a whole number of {} bytes does "
+              "not hold",
+              out.size(), x.shape(), value, sizeof(T));
+      }
+      out.push_back(static_cast<T>(value));
+    }
     return out;
   });
 }
@@ -185,7 +200,10 @@ void Tensor::add_grad(const Tensor& gradient) const {
          name_of(dtype()), gradient.shape(), name_of(gradient.dtype()));
   const std::lock_guard guard(body().leaf->lock);
   Tensor& grad = body().leaf->grad;
-  grad = grad.defined() ? added(std::move(grad), gradient) : gradient;
+  if (grad.defined())
+    grad = added(std::move(grad), gradient);
+  else  // the numbers as they are now, should they be a parameter's
+    grad = gradient.is_parameter() ? with_shape(gradient, shape()) : gradient;
 }
 
 Tensor empty(const Shape& shape, DType dtype) { return Body::handle(Body::make(shape, dtype, nullptr)); }

@@ -51,7 +51,8 @@ class Tensor {
   std::span<const T> values() const {
     return {static_cast<const T*>(read(dtype_of<T>())), static_cast<std::size_t>(size())};
   }
-  /// A copy of the numbers, converted to T.
+  /// A copy of the numbers, converted to T; whole numbers by dropping the fraction. Throws Error for NaN and
+  /// what T does not hold.
   template <class T = double>
   std::vector<T> to_vector() const;
   /// The number of a tensor that holds exactly one. Throws Error for any other size.

@@ -206,9 +206,11 @@ const Op weights_op =
               .role = "weights",
               .constant = 0b100});
 
-void check_sides(const char* who, const Tensor& q, const Tensor& k, int heads) {
+void check_sides(const char* who, const Tensor& q, const Tensor& k, const AttentionOptions& options) {
+  const int heads = options.heads;
   detail::need_floats(who, q, k);
   if (heads < 1) fail("[{}] {} heads; need 1 or more", who, heads);
+  if (!std::isfinite(options.scale)) fail("[{}] the scale is {}; need a finite number", who, options.scale);
   if (q.rank() < 2 || q.rank() > 3 || k.rank() != q.rank() || (q.rank() == 3 && k.size(0) != q.size(0)))
     fail("[{}] q is {} and k {}; need (batch, rows, width) and (batch, keys, width), or both without batch",
          who, q.shape(), k.shape());
@@ -243,7 +245,7 @@ Attributes attributes_of(const Tensor& q, const AttentionOptions& options) {
 
 Tensor attention(const Located& q, const Located& k, const Located& v, const AttentionOptions& options) {
   constexpr const char* who = "attention";
-  check_sides(who, q, k, options.heads);
+  check_sides(who, q, k, options);
   detail::need_floats(who, q, v);
   if (v->rank() != k->rank() || v->shape().with(-1, 1) != k->shape().with(-1, 1) ||
       v->size(-1) % options.heads != 0)
@@ -258,7 +260,7 @@ Tensor attention(const Located& q, const Located& k, const Located& v, const Att
 
 Tensor attention_weights(const Located& q, const Located& k, const AttentionOptions& options) {
   constexpr const char* who = "attention_weights";
-  check_sides(who, q, k, options.heads);
+  check_sides(who, q, k, options);
   if (!options.mask.defined()) return apply(weights_op, {q, k}, attributes_of(q, options));
   check_mask(who, options.mask, q, k, options.heads);
   return apply(weights_op, {q, k, {options.mask, q.where}}, attributes_of(q, options));

@@ -258,7 +258,7 @@ Tensor spread_of(const Op& op, const Located& x, const Axes& axes, bool keep, do
   detail::need_float(who, x);
   const Attributes attributes{
       {"axes", resolved(who, x->shape(), axes)}, {"keep", keep}, {"correction", correction}};
-  if (freedom(x->shape(), attributes) <= 0)
+  if (!(freedom(x->shape(), attributes) > 0))
     fail(
         "[{}] {} numbers of shape {} with correction {}: would divide by {}; need more numbers than the "
         "correction",

@@ -1,6 +1,7 @@
 // slice, unslice, split and Tensor::operator[].
 
 #include <algorithm>
+#include <limits>
 
 #include "autograd/kernels/layout.hpp"
 #include "autograd/ops/shape_ops.hpp"
@@ -106,7 +107,7 @@ Tensor slice(const Located& x, int axis, std::int64_t start, std::int64_t stop, 
     fail("[slice] {} to {} is not inside axis {} of shape {}, which has {} rows", start, stop, axis,
          x->shape(), size);
   if (step < 1) fail("[slice] the step is {}; need 1 or more", step);
-  return sliced(x, resolved, {first, step, (end - first + step - 1) / step});
+  return sliced(x, resolved, {first, step, (end - first) / step + ((end - first) % step != 0)});
 }
 
 Tensor unslice(const Located& y, int axis, std::int64_t size, std::int64_t start, std::int64_t step) {
@@ -124,6 +125,9 @@ std::vector<Tensor> split(const Located& x, std::span<const std::int64_t> sizes,
   std::int64_t total = 0;
   for (const std::int64_t size : sizes) {
     if (size < 0) fail("[split] a part has size {}; sizes are 0 or more", size);
+    if (size > std::numeric_limits<std::int64_t>::max() - total)
+      fail("[split] the parts add up to more than axis {} of shape {} has: part sizes overflow", axis,
+           x->shape());
     total += size;
   }
   if (total != x->size(resolved))

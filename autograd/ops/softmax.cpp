@@ -1,5 +1,7 @@
 #include "autograd/ops/softmax.hpp"
 
+#include <cmath>
+
 #include "autograd/kernels/rows.hpp"
 #include "autograd/ops/compare.hpp"
 #include "autograd/ops/reduce.hpp"
@@ -183,6 +185,8 @@ Tensor layer_norm(const Located& x, const Located& weight, const Located& bias, 
   float_axis("layer_norm", x, -1);
   detail::need_floats("layer_norm", x, weight);
   detail::need_floats("layer_norm", x, bias);
+  if (!(epsilon >= 0) || std::isinf(epsilon))
+    fail("[layer_norm] epsilon is {}; need a finite number from 0", epsilon);
   const Shape width{x->size(-1)};
   if (weight->shape() != width || bias->shape() != width)
     fail("[layer_norm] weight and bias must be {}, as the last axis of {}; they have shapes {} and {}", width,
