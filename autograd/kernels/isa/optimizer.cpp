@@ -9,17 +9,17 @@ template <class T>
 using L = Lane<T, this_arch>;
 
 /// Σ x² in double, over as many running sums as are added at a time.
-template <int width>
+template <std::size_t width>
 class Squares {
  public:
   template <class T>
   void add(const T* x) {
-    for (int k = 0; k < width; ++k) sums_[k] += static_cast<double>(x[k]) * static_cast<double>(x[k]);
+    for (std::size_t k = 0; k < width; ++k) sums_[k] += static_cast<double>(x[k]) * static_cast<double>(x[k]);
   }
   template <class T>
   void add_first(const T* x, std::int64_t n) {
     T padded[width] = {};
-    for (int k = 0; k < n; ++k) padded[k] = x[k];
+    for (std::size_t k = 0; k < static_cast<std::size_t>(n); ++k) padded[k] = x[k];
     add(padded);
   }
   double total() const {
@@ -37,8 +37,8 @@ class Squares {
 template <class T, class Body>
 double update(std::int64_t n, const Body& body) {
   constexpr std::int64_t size = L<T>::size;
-  alignas(64) T changes[size];
-  Squares<static_cast<int>(size)> squares;
+  alignas(64) T changes[static_cast<std::size_t>(size)];
+  Squares<static_cast<std::size_t>(size)> squares;
   std::int64_t at = 0;
   for (; at + size <= n; at += size) {
     body(at, size).store(changes);
