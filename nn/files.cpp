@@ -1,5 +1,7 @@
 #include "nn/files.hpp"
 
+#include <string_view>
+
 namespace pencil::nn {
 
 void save(Module& model, const std::filesystem::path& path,
@@ -22,7 +24,9 @@ void load(Module& model, const std::filesystem::path& path) {
   try {
     load(model, file);
   } catch (const Error& error) {
-    fail("[load] {}: {}", path.string(), error.what());
+    std::string_view why = error.what();
+    why.remove_prefix(why.starts_with("[load] ") ? 7 : 0);
+    fail("[load] {}: {}", path.string(), why);
   }
 }
 

@@ -69,8 +69,10 @@ std::string summary(Module& model, const Shape& input, DType dtype) {
   std::string text;
   for (const Row& row : rows)
     text += fmt::format("{:<{}}  {:<{}}  {:>10}\n", row.layer, layer, row.shape, shape, row.parameters);
-  return text + fmt::format("Total: {} parameters ({:.2f} MB)\n", with_commas(total),
-                            static_cast<double>(bytes) / (1024.0 * 1024.0));
+  const double kilobytes = static_cast<double>(bytes) / 1024.0;
+  const std::string size =
+      kilobytes < 100 ? fmt::format("{:.2f} KB", kilobytes) : fmt::format("{:.2f} MB", kilobytes / 1024.0);
+  return text + fmt::format("Total: {} parameters ({})\n", with_commas(total), size);
 }
 
 }  // namespace pencil::nn

@@ -107,8 +107,8 @@ class Check {
     for (std::size_t k = 0; k < x.size(); ++k)
       if (!(std::abs(analytic[k] - numeric[k]) <= allowed))
         fail(
-            "[gradcheck] {}, argument {} of shape {}, element {}: the analytic gradient is {}, the numeric "
-            "one {}; they may differ by {:.2g}",
+            "[gradcheck] {}, argument {} of shape {}, element {}: the analytic gradient is {:.8g}, the "
+            "numeric one {:.8g}; they may differ by {:.2g}",
             word_, i, inputs_[i].shape(), detail::position(inputs_[i].shape(), static_cast<std::int64_t>(k)),
             analytic[k], numeric[k], allowed);
   }

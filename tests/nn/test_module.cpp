@@ -228,6 +228,6 @@ TEST_CASE("summary counts parameters and shows output shapes") {
   CHECK_THAT(text, Says("block (Module)"));
   CHECK_THAT(text, Says("head (Dense)"));
   CHECK_THAT(text, Says("(4, 1)"));
-  CHECK_THAT(text, Says("Total: 10 parameters"));
+  CHECK_THAT(text, Says("Total: 10 parameters (0.04 KB)"));
   CHECK(Tape::current() == nullptr);
 }
