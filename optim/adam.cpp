@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "autograd/kernels/optimizer.hpp"
 #include "optim/groups.hpp"
-#include "optim/update.hpp"
 
 namespace pencil::optim {
 
@@ -26,19 +26,16 @@ void check_decay(const AdamWOptions& options) {
   detail::need_rate("adamw", "weight decay", options.weight_decay);
 }
 
+// The settings of one update as the kernels take them.
 template <class Options>
-detail::AdamUpdate prepared(const Options& options, std::int64_t updates, double scale, double factor,
-                            double decay) {
-  const double rate = options.learning_rate * factor, t = static_cast<double>(updates);
-  const double c1 = 1 - std::pow(options.beta1, t), c2 = 1 - std::pow(options.beta2, t);
-  const bool keras = options.form == AdamForm::keras;
-  return {.scale = scale,
+kernels::AdamSettings settings_for(const Options& options, double scale, double factor, double decay) {
+  return {.learning_rate = options.learning_rate * factor,
           .beta1 = options.beta1,
           .beta2 = options.beta2,
-          .keep = 1 - rate * decay,
-          .rate = keras ? rate * std::sqrt(c2) / c1 : rate / c1,
-          .spread = keras ? 1 : 1 / std::sqrt(c2),
-          .epsilon = options.epsilon};
+          .epsilon = options.epsilon,
+          .form = options.form == AdamForm::keras ? kernels::AdamForm::hat : kernels::AdamForm::paper,
+          .weight_decay = decay,
+          .gradient_scale = scale};
 }
 
 }  // namespace
@@ -58,9 +55,9 @@ void Adam::set_learning_rate(double rate, std::size_t group) {
 }
 
 void Adam::update(const Update& u) const {
-  const detail::AdamUpdate step = prepared(options_[u.slot.group], u.slot.updates, u.scale, u.factor, 0);
+  const kernels::AdamSettings settings = settings_for(options_[u.slot.group], u.scale, u.factor, 0);
   dispatch_float(u.gradient.dtype(), [&]<class T>(T) {
-    detail::adam_update(step, u.size(), u.g<T>(), u.w<T>(), u.moment<T>(0), u.moment<T>(1));
+    kernels::adam<T>(u.size(), settings, u.slot.updates, u.w<T>(), u.g<T>(), u.moment<T>(0), u.moment<T>(1));
   });
 }
 
@@ -80,9 +77,9 @@ void AdamW::set_learning_rate(double rate, std::size_t group) {
 
 void AdamW::update(const Update& u) const {
   const AdamWOptions& options = options_[u.slot.group];
-  const detail::AdamUpdate step = prepared(options, u.slot.updates, u.scale, u.factor, options.weight_decay);
+  const kernels::AdamSettings settings = settings_for(options, u.scale, u.factor, options.weight_decay);
   dispatch_float(u.gradient.dtype(), [&]<class T>(T) {
-    detail::adam_update(step, u.size(), u.g<T>(), u.w<T>(), u.moment<T>(0), u.moment<T>(1));
+    kernels::adam<T>(u.size(), settings, u.slot.updates, u.w<T>(), u.g<T>(), u.moment<T>(0), u.moment<T>(1));
   });
 }
 

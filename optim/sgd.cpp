@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "autograd/kernels/optimizer.hpp"
 #include "optim/groups.hpp"
-#include "optim/update.hpp"
 
 namespace pencil::optim {
 
@@ -37,13 +37,13 @@ void SGD::set_learning_rate(double rate, std::size_t group) {
 
 void SGD::update(const Update& u) const {
   const SgdOptions& options = options_[u.slot.group];
-  const detail::SgdUpdate step{.scale = u.scale,
-                               .rate = options.learning_rate * u.factor,
-                               .momentum = options.momentum,
-                               .nesterov = options.nesterov};
+  const kernels::MomentumSettings settings{.learning_rate = options.learning_rate * u.factor,
+                                           .momentum = options.momentum,
+                                           .nesterov = options.nesterov,
+                                           .gradient_scale = u.scale};
   dispatch_float(u.gradient.dtype(), [&]<class T>(T) {
-    T* m = u.slot.moments.empty() ? nullptr : u.moment<T>(0);
-    detail::sgd_update(step, u.size(), u.g<T>(), u.w<T>(), m);
+    T* momentum = u.slot.moments.empty() ? nullptr : u.moment<T>(0);
+    kernels::momentum_step<T>(u.size(), settings, u.w<T>(), u.g<T>(), momentum);
   });
 }
 
