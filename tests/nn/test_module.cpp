@@ -141,7 +141,9 @@ TEST_CASE("a walk over a part of a model leaves the whole model's names and path
 
 TEST_CASE("clone copies the mode of each module") {
   Rng rng{1};
-  const auto make = [&] { return nn::Sequential(nn::Dropout({.rate = 1}), nn::Dense({.in = 1, .out = 1}, rng)); };
+  const auto make = [&] {
+    return nn::Sequential(nn::Dropout({.rate = 1}), nn::Dense({.in = 1, .out = 1}, rng));
+  };
   nn::Sequential model = make();
   nn::Sequential outer;
   outer.add("half", std::move(model));
