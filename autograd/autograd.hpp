@@ -8,6 +8,7 @@
 #include "autograd/format.hpp"
 #include "autograd/inspect/dump.hpp"
 #include "autograd/inspect/glossary.hpp"
+#include "autograd/inspect/uses.hpp"
 #include "autograd/op.hpp"
 #include "autograd/ops/attention.hpp"
 #include "autograd/ops/compare.hpp"
