@@ -199,7 +199,8 @@ void TapeBody::free(int number) {
   }
   step.output = Tensor();
   step.gradient = Tensor();
-  for (Slot& slot : step.inputs) slot.tensor = Tensor();
+  for (Slot& slot : step.inputs)
+    if (slot.step >= 0) slot.tensor = Tensor();  // plain numbers cost nothing and stay readable
   for (Slot& slot : step.saved) slot.tensor = Tensor();
 }
 

@@ -114,7 +114,7 @@ struct TapeBody {
   std::int32_t find_step(const Tensor& x) const;
   void record(const Op& op, Inputs inputs, const Attributes& attributes, Computed& result, Where where);
   void mark_paused(const Op& op, Inputs inputs, Tensor& output, Where where);
-  /// Frees values, saved tensors and gradient of an op's step; leaves keep theirs.
+  /// Frees values, saved tensors and gradient of an op's step; leaves keep theirs, and plain numbers stay.
   void free(int number);
   /// Whether input i of a step can take a gradient, as far as the op and the dtype go.
   static bool differentiable(const StepRecord& step, std::size_t i) {

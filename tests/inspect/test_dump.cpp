@@ -150,6 +150,14 @@ TEST_CASE("a tape that frees as backward passes says so, and shows what its para
   CHECK_THAT(line_of(dump(*small.tape), 1), Says("freed"));
 }
 
+TEST_CASE("plain numbers are not freed as backward passes") {
+  const Tensor w = parameter(tensor({1, 2}), "w");
+  Tape tape{{.keep = Keep::leaves}};
+  const Tensor y = sum(0.25 * w);
+  tape.backward(y);
+  CHECK_THAT(line_of(dump(tape), 1), Says(" 0.25 0  ") || Says(" 0 0.25  "));
+}
+
 TEST_CASE("what backward did not pass, frozen, foreign and paused steps say so") {
   const Tensor w = parameter(tensor({1, 2}), "w"), frozen = parameter(tensor({3, 4}), "still");
   frozen.set_frozen(true);
