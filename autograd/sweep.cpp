@@ -35,6 +35,27 @@ void add_up(Tensor& total, const Tensor& gradient, bool record) {
 
 }  // namespace
 
+Gradients detail::rule_of(const Step& step, const Tensor& dy, Needs needs, bool record) {
+  const Quiet quiet(!record);
+  Gradients gradients = step.op().parts().rule(step, dy, needs);
+  const auto inputs = static_cast<std::size_t>(step.inputs());
+  if (gradients.size() != inputs)
+    fail(
+        "[{}] the rule gave {} gradients for {} inputs (step {}); need one an input, Tensor() where there is "
+        "none",
+        step.word(), gradients.size(), inputs, step.number());
+  for (std::size_t i = 0; i < inputs; ++i) {
+    if (!gradients[i].defined()) continue;
+    const Tensor& input = step.raw_input(static_cast<int>(i));
+    if (gradients[i].shape() != input.shape() || gradients[i].dtype() != input.dtype())
+      fail("[{}] the rule's gradient for input {} is {} of {}; the input is {} of {} (step {})", step.word(),
+           i, gradients[i].shape(), name_of(gradients[i].dtype()), input.shape(), name_of(input.dtype()),
+           step.number());
+    if (!record) gradients[i] = as_value(gradients[i]);
+  }
+  return gradients;
+}
+
 Gradients Tape::run_rule(int number, const Tensor& dy, Needs needs, bool record) {
   const Step step(body_.get(), number);
   const detail::StepRecord& recorded = body_->at(number);
@@ -72,22 +93,7 @@ Gradients Tape::run_rule(int number, const Tensor& dy, Needs needs, bool record)
     return gradients;
   }
 
-  const detail::Quiet quiet(!record);
-  gradients = parts.rule(step, dy, needs);
-  if (gradients.size() != recorded.inputs.size())
-    fail(
-        "[{}] the rule gave {} gradients for {} inputs (step {}); need one an input, Tensor() where there is "
-        "none",
-        step.word(), gradients.size(), recorded.inputs.size(), number);
-  for (std::size_t i = 0; i < gradients.size(); ++i) {
-    if (!gradients[i].defined()) continue;
-    const Tensor& input = recorded.inputs[i].tensor;
-    if (gradients[i].shape() != input.shape() || gradients[i].dtype() != input.dtype())
-      fail("[{}] the rule's gradient for input {} is {} of {}; the input is {} of {} (step {})", step.word(),
-           i, gradients[i].shape(), name_of(gradients[i].dtype()), input.shape(), name_of(input.dtype()),
-           number);
-    if (!record) gradients[i] = as_value(gradients[i]);
-  }
+  gradients = detail::rule_of(step, dy, needs, record);
   return gradients;
 }
 

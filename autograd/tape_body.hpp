@@ -1,6 +1,6 @@
 #pragma once
 
-// What a Tape is inside; only tape.cpp, sweep.cpp and step.cpp include this.
+// What a Tape is inside; only tape.cpp, sweep.cpp, step.cpp and inspect/replay.cpp include this.
 
 #include <string>
 #include <unordered_map>
@@ -143,5 +143,9 @@ class Quiet {
  private:
   bool before_;
 };
+
+/// What the rule of an op's step gives for dy, its gradients checked in number, shape and dtype; recorded
+/// only where asked for.
+Gradients rule_of(const Step& step, const Tensor& dy, Needs needs, bool record);
 
 }  // namespace pencil::detail

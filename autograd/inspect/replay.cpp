@@ -1,0 +1,122 @@
+#include "autograd/inspect/replay.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+
+#include "autograd/create.hpp"
+#include "autograd/tape_body.hpp"
+
+namespace pencil::inspect {
+
+namespace {
+
+template <class T>
+bool agree(T a, T b) {
+  if constexpr (std::is_same_v<T, std::int32_t>)
+    return a == b;
+  else if constexpr (std::is_same_v<T, float>)
+    return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b) ||
+           (std::isnan(a) && std::isnan(b));
+  else
+    return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b) ||
+           (std::isnan(a) && std::isnan(b));
+}
+
+// Throws where an input is not there or not what it was.
+void check_inputs(const Step& step) {
+  for (int i = 0; i < step.inputs(); ++i) (void)step.input(i);
+}
+
+}  // namespace
+
+Computed forward_again(const Step& step, Inputs inputs) {
+  const detail::Quiet quiet;
+  Computed result = step.op().parts().forward(inputs, step.attributes());
+  if (!result.output.defined()) fail("[{}] forward gave back no tensor", step.word());
+  return result;
+}
+
+Computed forward_again(const Step& step) {
+  boost::container::small_vector<Tensor, 4> inputs;
+  for (int i = 0; i < step.inputs(); ++i) inputs.push_back(step.input(i));
+  return forward_again(step, Inputs(inputs.data(), inputs.size()));
+}
+
+Gradients rule_again(const Step& step, const Tensor& dy, Needs needs) {
+  check_inputs(step);
+  return detail::rule_of(step, dy, needs, false);
+}
+
+Tensor rule_again(const Step& step, const Tensor& dy, int input) {
+  const auto i = static_cast<std::size_t>(input);
+  Needs needs;
+  needs.set(i);
+  return rule_again(step, dy, needs)[i];
+}
+
+bool differentiable(const Step& step, int input) {
+  const Tensor& x = step.raw_input(input);
+  const auto i = static_cast<std::size_t>(input);
+  return step.input_step(input) >= 0 && x.defined() && is_float(x.dtype()) &&
+         !(i < 64 && step.op().parts().constant[i]);
+}
+
+Needs needs_of(const Tape& tape, const Step& step) {
+  Needs needs;
+  for (int i = 0; i < step.inputs(); ++i)
+    if (differentiable(step, i) && tape.step(step.input_step(i)).needs_gradient())
+      needs.set(static_cast<std::size_t>(i));
+  return needs;
+}
+
+Readable readable(const Step& step) {
+  for (int i = 0; i < step.inputs(); ++i) {
+    if (!step.raw_input(i).defined()) return Readable::freed;
+    if (step.overwritten(i)) return Readable::overwritten;
+  }
+  return step.raw_output().defined() ? Readable::yes : Readable::freed;
+}
+
+Tensor only(const Tensor& x, std::int64_t low, std::int64_t high) {
+  Tensor y = zeros(x.shape(), x.dtype());
+  dispatch_float(x.dtype(), [&]<class T>(T) {
+    const auto from = x.values<T>();
+    const auto to = y.writable<T>();
+    for (auto i = static_cast<std::size_t>(low); i < static_cast<std::size_t>(high); ++i) to[i] = from[i];
+  });
+  return y;
+}
+
+Tensor widened(const Tensor& x) {
+  const detail::Quiet quiet;
+  const Tensor wide = is_float(x.dtype()) ? x.to(f64) : x;
+  return with_shape(wide, wide.shape());
+}
+
+std::int64_t first_difference(const Tensor& a, const Tensor& b) {
+  std::int64_t found = -1;
+  dispatch(a.dtype(), [&]<class T>(T) {
+    const auto x = a.values<T>(), y = b.values<T>();
+    for (std::size_t i = 0; i < x.size() && found < 0; ++i)
+      if (!agree(x[i], y[i])) found = static_cast<std::int64_t>(i);
+  });
+  return found;
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  return a.shape() == b.shape() && a.dtype() == b.dtype() && first_difference(a, b) < 0;
+}
+
+std::string index_text(const Shape& shape, std::int64_t flat) {
+  std::string text = "]";
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    const std::int64_t size = std::max<std::int64_t>(1, shape[axis]);
+    text = fmt::format("{}{}", flat % size, text).insert(0, axis > 0 ? ", " : "");
+    flat /= size;
+  }
+  return "[" + text;
+}
+
+}  // namespace pencil::inspect

@@ -1,0 +1,46 @@
+#pragma once
+
+// A step's two halves run once more, recorded nowhere: what inspectors check and take apart.
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "autograd/tape.hpp"
+
+namespace pencil::inspect {
+
+/// What a step's forward gives for what it read, or for other inputs. Throws what forward throws, and Error
+/// where an input was freed or overwritten since.
+Computed forward_again(const Step& step);
+Computed forward_again(const Step& step, Inputs inputs);
+
+/// What its rule gives for dy, checked as in a sweep. Throws what the rule throws, and Error where an input
+/// was freed or overwritten since.
+Gradients rule_again(const Step& step, const Tensor& dy, Needs needs);
+/// The same for one input; undefined where the rule gives nothing for it.
+Tensor rule_again(const Step& step, const Tensor& dy, int input);
+
+/// Whether input i can take a gradient, as far as the op and the dtype go. False for plain numbers and where
+/// it was freed.
+bool differentiable(const Step& step, int input);
+/// The inputs that `backward` brings a gradient to.
+Needs needs_of(const Tape& tape, const Step& step);
+
+/// An op's step with nothing in the way of running it again.
+enum class Readable : std::uint8_t { yes, freed, overwritten };
+Readable readable(const Step& step);
+
+/// The numbers of a float tensor, or of its range from `low` to before `high`, with zeros elsewhere.
+Tensor only(const Tensor& x, std::int64_t low, std::int64_t high);
+/// x as f64, a handle of its own; i32 stays.
+Tensor widened(const Tensor& x);
+/// Shape and dtype agree, and every number bit for bit; NaN agrees with NaN.
+bool same_bits(const Tensor& a, const Tensor& b);
+/// The first number whose bits differ, of tensors of one shape and dtype; −1 if none.
+std::int64_t first_difference(const Tensor& a, const Tensor& b);
+
+/// Where number `flat` of a shape stands, "[2, 0]"; "[]" for rank 0.
+std::string index_text(const Shape& shape, std::int64_t flat);
+
+}  // namespace pencil::inspect
