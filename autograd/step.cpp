@@ -40,22 +40,26 @@ static const Slot& slot(const std::span<Slot>& slots, int i, const Step& step, c
   return slots[static_cast<std::size_t>(i)];
 }
 
-static const Tensor& checked(const Slot& s, int i, const Step& step, const char* what) {
+// `did`: what the step did with the tensor, "read" or "saved".
+static const Tensor& checked(const Slot& s, int i, const Step& step, const char* what, const char* did) {
   if (!s.tensor.defined())
     fail("[{}] {} {} of step {} was freed as backward passed; a tape made with Keep::all keeps it",
          step.word(), what, i, step.number());
-  if (s.tensor.version() != s.version)
+  if (const std::uint32_t now = s.tensor.version(); now != s.version) {
+    const std::uint32_t writes = now - s.version;
     fail(
-        "[{}] {} {} of step {} (parameter '{}') was overwritten after the step read it: read at {} as "
-        "version {}, "
-        "written at {}, now version {}",
-        step.word(), what, i, step.number(), s.tensor.name(), to_string(step.where()), s.version,
-        to_string(s.tensor.written()), s.tensor.version());
+        "[{}] {} {} of step {} (parameter '{}') was overwritten after the step {} it: {} at {} as version "
+        "{}, "
+        "{}overwritten at {}, now version {}. Write to a parameter after backward, or give the op a copy(…)",
+        step.word(), what, i, step.number(), s.tensor.name(), did, did, to_string(step.where()), s.version,
+        writes == 1 ? std::string() : fmt::format("{} writes since, last ", writes),
+        to_string(s.tensor.written()), now);
+  }
   return s.tensor;
 }
 
 const Tensor& Step::input(int i) const {
-  return checked(slot(record().inputs, i, *this, "input"), i, *this, "input");
+  return checked(slot(record().inputs, i, *this, "input"), i, *this, "input", "read");
 }
 const Tensor& Step::raw_input(int i) const { return slot(record().inputs, i, *this, "input").tensor; }
 int Step::input_step(int i) const { return slot(record().inputs, i, *this, "input").step; }
@@ -89,7 +93,7 @@ const Tensor& Step::saved(int i) const {
   const Slot& found = slot(record().saved, i, *this, "saved tensor");
   if (!found.tensor.defined() && record().output.defined())
     fail("[{}] forward gave back an undefined tensor to be saved as number {} (step {})", word(), i, number_);
-  return checked(found, i, *this, "saved tensor");
+  return checked(found, i, *this, "saved tensor", "saved");
 }
 const Attributes& Step::attributes() const { return record().attributes; }
 bool Step::needs_gradient() const { return record().needs; }
@@ -104,5 +108,14 @@ std::string_view Step::path() const { return tape_->paths[static_cast<std::size_
 Where Step::where() const { return record().where; }
 Where Step::called() const { return record().called; }
 int Step::gradient_of() const { return record().gradient_of; }
+
+static detail::StepTime times_of(const detail::TapeBody& tape, int number) {
+  const auto i = static_cast<std::size_t>(number);
+  return i < tape.times.size() ? tape.times[i] : detail::StepTime();
+}
+std::int64_t Step::forward_time() const { return times_of(*tape_, number_).forward.length; }
+std::int64_t Step::backward_time() const { return times_of(*tape_, number_).backward.length; }
+std::int64_t Step::forward_begin() const { return times_of(*tape_, number_).forward.begin; }
+std::int64_t Step::backward_begin() const { return times_of(*tape_, number_).backward.begin; }
 
 }  // namespace pencil

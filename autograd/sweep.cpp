@@ -174,10 +174,12 @@ void Tape::backward(const Tensor& y, const BackwardOptions& options, Where where
         Needs needs;
         for (std::size_t k = 0; k < step.inputs.size(); ++k)
           if (detail::TapeBody::differentiable(step, k) && body_->at(step.inputs[k].step).needs) needs.set(k);
+        detail::Stopwatch watch(body_.get());
         const Gradients given = run_rule(i, dy, needs, false);
         for (std::size_t k = 0; k < given.size(); ++k)
           if (given[k].defined() && step.inputs[k].step >= 0 && needs[k])
             add_up(gradients[static_cast<std::size_t>(step.inputs[k].step)], given[k], false);
+        if (const auto lap = watch.stop()) body_->time_of(i).backward = *lap;
       }
       if (keep) step.gradient = dy;
     }

@@ -1,6 +1,7 @@
 #include "autograd/tape.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <mutex>
 
 #include "autograd/tape_body.hpp"
@@ -12,6 +13,12 @@ namespace detail {
 ThreadState& thread_state() {
   thread_local ThreadState state;
   return state;
+}
+
+std::int64_t steady_clock() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 namespace {
@@ -40,7 +47,7 @@ bool alive(std::uint64_t serial) {
 }  // namespace
 
 Arena::~Arena() {
-  for (const Block& block : blocks_) memory::release(block.data, block.bytes);
+  for (const Block& block : blocks_) pool::release(block.data, block.bytes);
 }
 
 void* Arena::allocate(std::size_t bytes) {
@@ -48,7 +55,7 @@ void* Arena::allocate(std::size_t bytes) {
   bytes = (bytes + 15) / 16 * 16;
   if (blocks_.empty() || used_ + bytes > blocks_.back().bytes) {
     const std::size_t size = std::max(usual, bytes);
-    blocks_.push_back({static_cast<std::byte*>(memory::allocate(size)), size});
+    blocks_.push_back({static_cast<std::byte*>(pool::allocate(size)), size});
     used_ = 0;
   }
   return blocks_.back().data + std::exchange(used_, used_ + bytes);
@@ -189,6 +196,12 @@ void TapeBody::mark_paused(const Op& op, Inputs inputs, Tensor& output, Where wh
   Body::of(output)->step = first;
 }
 
+StepTime& TapeBody::time_of(int number) {
+  const auto i = static_cast<std::size_t>(number);
+  if (times.size() <= i) times.resize(i + 1);
+  return times[i];
+}
+
 void TapeBody::free(int number) {
   StepRecord& step = at(number);
   if (step.kind != StepKind::op) return;
@@ -232,18 +245,22 @@ Tensor apply(const Op& op, Inputs inputs, const Attributes& attributes, Where wh
     if (!output.defined()) fail("[{}] composed gave back no tensor", op.word());
     return output;
   }
+  detail::Stopwatch watch(body);
   Computed result = [&] {
     const detail::Quiet quiet;
     return op.parts().forward(inputs, attributes);
   }();
+  const std::optional<detail::Lap> lap = watch.stop();
   if (!result.output.defined()) fail("[{}] forward gave back no tensor", op.word());
   if (result.output.is_parameter())  // a value of its own, which no write to the parameter reaches
     result.output = with_shape(result.output, result.output.shape());
   if (body) {
-    if (body->paused)
+    if (body->paused) {
       body->mark_paused(op, inputs, result.output, where);
-    else
+    } else {
       body->record(op, inputs, attributes, result, where);
+      if (lap) body->time_of(body->size - 1).forward = *lap;
+    }
   }
   return std::move(result.output);
 }
@@ -255,6 +272,7 @@ Tape::Tape(TapeOptions options) : body_(std::make_unique<detail::TapeBody>()) {
   body_->outer = std::exchange(state.tape, this);
   body_->quiet_before = std::exchange(state.quiet, false);
   body_->thread = &state;
+  if (options.time) body_->began = state.clock();
 }
 
 Tape::~Tape() {

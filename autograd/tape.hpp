@@ -20,6 +20,7 @@ enum class Keep : std::uint8_t { all, leaves };
 struct TapeOptions {
   Detail detail = Detail::fast;
   Keep keep = Keep::all;
+  bool time = false;  // measure every step, forward and backward, on the steady clock
 };
 
 enum class StepKind : std::uint8_t {
@@ -95,6 +96,14 @@ class Step {
   Where called() const;
   /// The step whose gradient this step computes in a recorded sweep, or −1.
   int gradient_of() const;
+
+  /// Nanoseconds that forward took, and that the rule took in `backward` with the adding up of its gradients;
+  /// −1 where it was not measured (TapeOptions::time) or not run.
+  std::int64_t forward_time() const;
+  std::int64_t backward_time() const;
+  /// When they began, in nanoseconds since the tape was made; −1 likewise.
+  std::int64_t forward_begin() const;
+  std::int64_t backward_begin() const;
 
  private:
   friend class Tape;

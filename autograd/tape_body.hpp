@@ -2,11 +2,12 @@
 
 // What a Tape is inside; only tape.cpp, sweep.cpp, step.cpp and inspect/replay.cpp include this.
 
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "autograd/memory.hpp"
+#include "autograd/pool.hpp"
 #include "autograd/tape.hpp"
 
 namespace pencil::detail {
@@ -36,6 +37,18 @@ struct StepRecord {
   DType dtype = f32;
   bool needs = false;    // a parameter's gradient can pass
   bool reached = false;  // backward brought a gradient
+};
+
+/// A stretch of time in nanoseconds, which began so many after the tape was made; −1: not measured.
+struct Lap {
+  std::int64_t begin = -1;
+  std::int64_t length = -1;
+};
+
+/// What TapeOptions::time measures of a step.
+struct StepTime {
+  Lap forward;
+  Lap backward;
 };
 
 /// Memory for a tape's steps and slots: handed out in order, taken back all at once.
@@ -98,6 +111,9 @@ struct TapeBody {
   std::unordered_map<std::string, std::int32_t> path_numbers{{"", 0}};
   std::int32_t last_path = 0;
 
+  std::int64_t began = 0;       // with options.time: the clock when the tape was made, and
+  std::vector<StepTime> times;  // by step, as far as any was measured
+
   ~TapeBody();
 
   StepRecord& at(int number) {
@@ -114,6 +130,8 @@ struct TapeBody {
   std::int32_t find_step(const Tensor& x) const;
   void record(const Op& op, Inputs inputs, const Attributes& attributes, Computed& result, Where where);
   void mark_paused(const Op& op, Inputs inputs, Tensor& output, Where where);
+  /// The times of a step, to be set.
+  StepTime& time_of(int number);
   /// Frees values, saved tensors and gradient of an op's step; leaves keep theirs, and plain numbers stay.
   void free(int number);
   /// Whether input i of a step can take a gradient, as far as the op and the dtype go.
@@ -123,14 +141,38 @@ struct TapeBody {
   }
 };
 
+/// Nanoseconds on the clock that never goes back.
+std::int64_t steady_clock();
+
 /// This thread's state: the innermost tape, the innermost scope, the role, and whether ops record at all.
 struct ThreadState {
   Tape* tape = nullptr;
   Scope* scope = nullptr;
   const char* role = "";
   bool quiet = false;
+  std::int64_t (*clock)() = steady_clock;  // tests put one of their own here
 };
 ThreadState& thread_state();
+
+/// Measures from where it is made to `stop`; reads the clock only where the tape asks for times.
+class Stopwatch {
+ public:
+  explicit Stopwatch(const TapeBody* tape) : tape_(tape && tape->options.time ? tape : nullptr) {
+    if (tape_) lap_.begin = now();
+  }
+  /// The lap; nothing where the tape does not ask for times.
+  std::optional<Lap> stop() {
+    if (!tape_) return std::nullopt;
+    lap_.length = now() - lap_.begin;
+    return lap_;
+  }
+
+ private:
+  std::int64_t now() const { return thread_state().clock() - tape_->began; }
+
+  const TapeBody* tape_;
+  Lap lap_;
+};
 
 /// While it lives, ops on this thread are not recorded and leave no mark: forward functions and rules run so.
 class Quiet {

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <new>
 
-#include "autograd/memory.hpp"
+#include "autograd/pool.hpp"
 
 namespace pencil {
 
@@ -18,7 +18,7 @@ constexpr bool beside_header(std::size_t bytes) { return sizeof(Storage) + bytes
 constexpr std::size_t block_bytes(std::size_t bytes) { return beside_header(bytes) ? line : line + bytes; }
 
 Storage* make_storage(std::size_t bytes) {
-  auto* block = static_cast<std::byte*>(memory::allocate(block_bytes(bytes)));
+  auto* block = static_cast<std::byte*>(pool::allocate(block_bytes(bytes)));
   void* data = block + (beside_header(bytes) ? sizeof(Storage) : line);
   return ::new (block) Storage{.bytes = static_cast<std::int64_t>(bytes), .data = data};
 }
@@ -27,7 +27,7 @@ void drop_storage(Storage* storage) noexcept {
   if (storage->uses.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   const auto bytes = static_cast<std::size_t>(storage->bytes);
   storage->~Storage();
-  memory::release(storage, block_bytes(bytes));
+  pool::release(storage, block_bytes(bytes));
 }
 
 }  // namespace
@@ -40,7 +40,7 @@ Body* Body::make(const Shape& shape, DType dtype, Storage* shared) {
     shared->uses.fetch_add(1, std::memory_order_relaxed);
   else
     shared = make_storage(static_cast<std::size_t>(shape.size() * bytes_of(dtype)));
-  Body* body = ::new (memory::allocate(sizeof(Body))) Body;
+  Body* body = ::new (pool::allocate(sizeof(Body))) Body;
   body->dtype = dtype;
   body->shape = shape;
   body->storage = shared;
@@ -50,7 +50,7 @@ Body* Body::make(const Shape& shape, DType dtype, Storage* shared) {
 void Body::drop(Body* body) noexcept {
   drop_storage(body->storage);
   body->~Body();
-  memory::release(body, sizeof(Body));
+  pool::release(body, sizeof(Body));
 }
 
 }  // namespace detail

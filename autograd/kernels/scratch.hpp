@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "autograd/memory.hpp"
+#include "autograd/pool.hpp"
 
 namespace pencil::kernels {
 
@@ -12,8 +12,8 @@ template <class T>
 class Scratch {
  public:
   explicit Scratch(std::int64_t count)
-      : bytes_(static_cast<std::size_t>(count) * sizeof(T)), memory_(memory::allocate(bytes_)) {}
-  ~Scratch() { memory::release(memory_, bytes_); }
+      : bytes_(static_cast<std::size_t>(count) * sizeof(T)), memory_(pool::allocate(bytes_)) {}
+  ~Scratch() { pool::release(memory_, bytes_); }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 

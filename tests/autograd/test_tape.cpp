@@ -1,7 +1,5 @@
 #include "autograd/tape.hpp"
 
-#include <pthread.h>
-
 #include <functional>
 #include <thread>
 
@@ -205,54 +203,6 @@ TEST_CASE("a rule that reads what forward saved is refused in a recorded sweep, 
   CHECK(x.grad().item() == 6);
 }
 
-TEST_CASE("a parameter that was written since is never used silently") {
-  const Tensor x = tensor({3, 4}, f64);
-  Tensor w = parameter(tensor({1, 2}, f64), "w");
-  Tape tape;
-  const Tensor y = x * w;
-  const std::string read = fmt::format("read at test_tape.cpp:{} as version 0", Where::current().line() - 1);
-  w.assign(tensor({5, 6}, f64));
-  const std::string written = fmt::format("written at test_tape.cpp:{}", Where::current().line() - 1);
-  const Tensor loss = sum(square(y));
-  CHECK(numbers(y) == Numbers{3, 8});
-  const Step step = tape.step(tape.step_of(y));
-  CHECK(step.overwritten(1));
-  CHECK_FALSE(step.overwritten(0));
-  CHECK_THROWS_WITH(step.input(1), Says(read));
-  CHECK_THROWS_WITH(step.input(1), Says(written));
-  CHECK_THROWS_WITH(tape.gradient(loss, {w}), Says("(parameter 'w') was overwritten after the step read it"));
-  CHECK_THROWS_WITH(tape.backward(loss), Says("now version 1"));
-  CHECK_FALSE(w.has_grad());
-}
-
-TEST_CASE("a rule that needs only the shape of a parameter does not mind that it was written") {
-  Tensor w = parameter(tensor({{1, 2}, {3, 4}}, f64));
-  Tape tape;
-  const Tensor y = sum(transpose(reshape(w, {4, 1})));
-  w.assign(zeros({2, 2}, f64));
-  tape.backward(y);
-  CHECK(numbers(w.grad()) == Numbers{1, 1, 1, 1});
-}
-
-TEST_CASE("writing a parameter leaves the old numbers to whoever shares them") {
-  Tensor w = parameter(tensor({1, 2, 3, 4}, f64), "w");
-  Tape tape;
-  const Tensor view = reshape(w, {2, 2});
-  const Tensor y = view * 2;
-  {
-    const Tape::Pause pause;
-    w.writable<double>()[0] = 100;  // under a pause as anywhere
-  }
-  CHECK(w.version() == 1);
-  CHECK(to_string(w.written()) == fmt::format("test_tape.cpp:{}", Where::current().line() - 3));
-  CHECK(numbers(view) == Numbers{1, 2, 3, 4});
-  CHECK(numbers(y) == Numbers{2, 4, 6, 8});
-  CHECK(numbers(w) == Numbers{100, 2, 3, 4});
-  tape.backward(sum(square(y)));
-  CHECK(numbers(w.grad()) == Numbers{8, 16, 24, 32});  // of the numbers that were read
-  CHECK_THROWS_WITH(Tensor(y).writable<double>(), Says("only a parameter can be written"));
-}
-
 TEST_CASE("a paused tape records a mark for what was skipped, once for each tensor") {
   const Tensor x = leaf(2);
   Tape tape;
@@ -435,51 +385,6 @@ TEST_CASE("threads with tapes of their own add to one parameter", "[threads]") {
   for (std::thread& thread : threads) thread.join();
   CHECK(same_numbers(w.grad(), full({100}, 2. * count * passes, f64)));
   CHECK(handles(w) == 1);
-}
-
-namespace {
-
-// y ← y + y · 1e-6, again and again: forward, backward and the end of the tape.
-void long_chain(int rounds, Keep keep) {
-  const Tensor x = leaf(1);
-  {
-    Tape tape{{.keep = keep}};
-    Tensor y = x;
-    for (int i = 0; i < rounds; ++i) y = y + y * 1e-6;
-    REQUIRE(tape.size() == 2 * rounds + 1);
-    tape.backward(y);
-    CHECK(y.item() == Approx(std::pow(1 + 1e-6, rounds)).epsilon(1e-8));
-    CHECK(x.grad().item() == Approx(y.item()).epsilon(1e-8));
-  }
-  CHECK(handles(x) == 1);
-}
-
-}  // namespace
-
-TEST_CASE("a chain of a million steps is recorded, swept and freed") { long_chain(500'000, Keep::all); }
-
-TEST_CASE("so is one on a thread with a stack of a megabyte") {
-  pthread_attr_t attributes;
-  REQUIRE(pthread_attr_init(&attributes) == 0);
-  REQUIRE(pthread_attr_setstacksize(&attributes, 1 << 20) == 0);
-  pthread_t thread;
-  const auto run = [](void*) -> void* {
-    long_chain(52'330, Keep::all);
-    long_chain(52'330, Keep::leaves);
-    return nullptr;
-  };
-  REQUIRE(pthread_create(&thread, &attributes, run, nullptr) == 0);
-  pthread_join(thread, nullptr);
-  pthread_attr_destroy(&attributes);
-}
-
-TEST_CASE("a tape wide instead of long adds up a million gradients") {
-  const Tensor x = leaf(1);
-  Tape tape{{.keep = Keep::leaves}};
-  Tensor total = x * 1;
-  for (int i = 1; i < 300'000; ++i) total = total + x * 1;
-  tape.backward(total);
-  CHECK(x.grad().item() == 300'000);
 }
 
 TEST_CASE("random graphs agree with central differences") {

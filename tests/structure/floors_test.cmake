@@ -49,7 +49,7 @@ refused(nn/dense.cpp "\"dense.hpp\"")
 refused(nn/dense.cpp "\"../autograd/tensor.hpp\"")
 
 allowed(autograd/shape.cpp "\"autograd/error.hpp\"")
-allowed(autograd/kernels/scratch.hpp "\"autograd/memory.hpp\"")
+allowed(autograd/kernels/scratch.hpp "\"autograd/pool.hpp\"")
 allowed(autograd/ops/add.cpp "\"autograd/kernels/elementwise.hpp\"")
 allowed(autograd/inspect/dump.cpp "\"autograd/ops/names.hpp\"")
 allowed(nn/dense.cpp "\"autograd/autograd.hpp\"")

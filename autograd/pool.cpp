@@ -1,11 +1,11 @@
-#include "autograd/memory.hpp"
+#include "autograd/pool.hpp"
 
 #include <array>
 #include <bit>
 #include <cstdint>
 #include <new>
 
-namespace pencil::memory {
+namespace pencil::pool {
 namespace {
 
 constexpr std::size_t alignment = 64;
@@ -87,4 +87,4 @@ void release(void* block, std::size_t bytes) noexcept {
   cache.kept += c.bytes;
 }
 
-}  // namespace pencil::memory
+}  // namespace pencil::pool
