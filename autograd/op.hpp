@@ -83,6 +83,21 @@ class Needs {
   bool beyond_ = false;
 };
 
+/// What an op worked on: sizes, which are known even where the numbers have been freed.
+struct WorkSizes {
+  std::span<const Shape> inputs;
+  const Shape& output;
+  Needs needs;  // the gradients that the rule has to give
+};
+
+/// How many operations on floating-point numbers a step takes by its formula, a multiplication and an
+/// addition being two: what a clever or a wasteful kernel does beside it does not count. Moving numbers is no
+/// work.
+struct Work {
+  double forward = 0;
+  double backward = 0;
+};
+
 /// The two halves of an op, and what inspection wants to know of it.
 struct OpParts {
   /// A pure function of inputs and settings. Ops called inside are not recorded.
@@ -93,6 +108,8 @@ struct OpParts {
   std::function<Gradients(const Step&, const Tensor& dy, Needs)> rule = nullptr;
   /// The same result in simpler ops: what Detail::steps records, and what a recorded sweep differentiates.
   std::function<Tensor(Inputs, const Attributes&)> composed = nullptr;
+  /// How much work a step is, for tables of time. Without it they show none.
+  std::function<Work(const WorkSizes&, const Attributes&)> work = nullptr;
   /// The role its output plays for the glossaries ("weights", "collapse"), unless a Role in scope says
   /// another.
   const char* role = "";

@@ -156,11 +156,39 @@ Tensor attention_in_steps(Inputs in, const Attributes& attributes) {
   return heads_together(mix, in[0].shape().with(-1, in[2].size(-1)));
 }
 
+// How many scores there are, over batch and heads, and the multiplications and additions that one takes.
+struct Scores {
+  double count, products;
+};
+Scores scores_of(const WorkSizes& sizes, const Attributes& attributes) {
+  const Shape &q = sizes.inputs[0], &k = sizes.inputs[1];
+  const auto heads = static_cast<double>(heads_of(attributes));
+  const auto rows = static_cast<double>(q.without(-1).size()), keys = static_cast<double>(k[-2]);
+  return {heads * rows * keys, 2 * static_cast<double>(q[-1]) / heads};
+}
+
+// For each score, masked or not: q·k, 5 for its scale and softmax (scale, subtract, e^x, add, divide), and
+// its part of the mix. Back: its parts of dv; of dw and 5 for ds; of dq; of dk. Scores computed again do not
+// count.
+Work attention_work(const WorkSizes& sizes, const Attributes& attributes) {
+  const auto [scores, product] = scores_of(sizes, attributes);
+  const double mix = 2 * static_cast<double>(sizes.inputs[2][-1] / heads_of(attributes));
+  const bool dq = sizes.needs[0], dk = sizes.needs[1], dv = sizes.needs[2];
+  return {scores * (product + 5 + mix), scores * (dv * mix + (dq || dk) * (mix + 5) + (dq + dk) * product)};
+}
+
+Work weights_work(const WorkSizes& sizes, const Attributes& attributes) {
+  const auto [scores, product] = scores_of(sizes, attributes);
+  const bool dq = sizes.needs[0], dk = sizes.needs[1];
+  return {scores * (product + 5), scores * ((dq || dk) * 5 + (dq + dk) * product)};
+}
+
 // y = w v, w = softmax(scale q kᵀ) over what may be looked at
 // dv = wᵀ dy        ds = w (dw − Σ w dw), dw = dy vᵀ        dq = scale ds k        dk = scale dsᵀ q
 const Op attention_op = built_in("attention", {.forward = attention_forward,
                                                .rule = attention_rule,
                                                .composed = attention_in_steps,
+                                               .work = attention_work,
                                                .role = "mix",
                                                .constant = 0b1000});
 
@@ -203,6 +231,7 @@ const Op weights_op =
                     const Shape shape{batch, heads_of(attributes), in[0].size(-2), in[1].size(-2)};
                     return weights.shape() == shape ? weights : reshape(weights, shape);
                   },
+              .work = weights_work,
               .role = "weights",
               .constant = 0b100});
 

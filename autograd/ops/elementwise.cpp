@@ -111,7 +111,8 @@ Op second_op(const std::string& word, FormulaKernels kernels, int arity, int i, 
                          "[{}] third derivatives of a formula are not known; write the op's parts in simpler "
                          "ops to go on",
                          s.word());
-                   }});
+                   },
+                   .work = detail::formula_work});
 }
 
 // dxᵢ = dy · ∂f/∂xᵢ, of the full shape        d(dy) = u · ∂f/∂xᵢ        dxⱼ = u · dy · ∂²f/∂xᵢ∂xⱼ
@@ -135,7 +136,8 @@ Op partial_op(const std::string& word, FormulaKernels kernels, int arity, int i)
                                  sum_to(apply_list(seconds[j], with_arguments({u, s.input(0)}, s, 1)),
                                         s.input(static_cast<int>(j) + 1).shape());
                          return gradients;
-                       }});
+                       },
+                   .work = detail::formula_work});
 }
 
 // y = f(x₁, …)        dxᵢ = dy · ∂f/∂xᵢ, summed over what was broadcast
@@ -158,7 +160,8 @@ OpParts formula_parts(const std::string& word, FormulaKernels kernels, int arity
                     gradients[i] = sum_to(apply_list(partials[i], with_arguments({dy}, s, 0)),
                                           s.input(static_cast<int>(i)).shape());
                 return gradients;
-              }};
+              },
+          .work = detail::formula_work};
 }
 
 // A built-in op: its formula's kernels are compiled for every instruction set and looked up when it runs.

@@ -16,6 +16,7 @@
 namespace pencil {
 
 using detail::built_in;
+using detail::work_per_number;
 
 namespace {
 
@@ -46,6 +47,7 @@ const Op bce_logits_op = built_in(
            const Tensor each = dy / count(z) * sign;
            return Gradients{each * wrong, Tensor()};
          },
+     .work = work_per_number(3, 3),
      .role = "loss",
      .constant = 0b10});
 
@@ -72,6 +74,7 @@ const Op bce_op =
                                                 not_equal(clamp(p, least_chance, 1 - least_chance), p);
                                             return Gradients{masked_fill(slope, beyond, 0), Tensor()};
                                           },
+                                      .work = work_per_number(3, 2),
                                       .role = "loss",
                                       .constant = 0b10});
 
@@ -111,6 +114,7 @@ const Op cross_entropy_op =
                                      const Tensor middle = mean(given);
                                      return -middle;
                                    },
+                               .work = work_per_number(3, 3),
                                .role = "loss"});
 
 // z = mean (p − y)²        dp = dz 2 (p − y) / n        dy = −dp
@@ -128,6 +132,7 @@ const Op mse_op = built_in("mse", {.forward =
                                          if (needs[1]) gradients[1] = reshape(-gradients[0], y.shape());
                                          return gradients;
                                        },
+                                   .work = work_per_number(3, 2),
                                    .role = "loss"});
 
 bool same_but_for_last_one(const Shape& longer, const Shape& shorter) {

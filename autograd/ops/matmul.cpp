@@ -108,8 +108,16 @@ Gradients matmul_rule(const Step& s, const Tensor& dy, Needs needs) {
   return gradients;
 }
 
+// 2 m k n for each product of the batch: c, da and db alike
+Work matmul_work(const WorkSizes& sizes, const Attributes& attributes) {
+  const Product p = product_of(sizes.inputs[0], sizes.inputs[1], attributes);
+  const double product = 2 * static_cast<double>(p.batch.size() * p.m) * static_cast<double>(p.k * p.n);
+  return {product, product * (sizes.needs[0] + sizes.needs[1])};
+}
+
 // c = a b        da = dc bᵀ        db = aᵀ dc        (the other way round where a or b is read transposed)
-const Op matmul_op = built_in("matmul", {.forward = matmul_forward, .rule = matmul_rule});
+const Op matmul_op =
+    built_in("matmul", {.forward = matmul_forward, .rule = matmul_rule, .work = matmul_work});
 
 Shape rows_of(const Shape& x) { return Shape(x.sizes().first(x.sizes().size() - 1)); }
 
@@ -140,8 +148,17 @@ Gradients linear_rule(const Step& s, const Tensor& dy, Needs needs) {
   return gradients;
 }
 
+// The products as in matmul; the bias is added once a number of the output, as are its gradients.
+Work linear_work(const WorkSizes& sizes, const Attributes&) {
+  const auto numbers = static_cast<double>(sizes.output.size());
+  const double product = 2 * numbers * static_cast<double>(sizes.inputs[0][-1]);
+  const double bias = sizes.inputs.size() == 3 ? numbers : 0;
+  return {product + bias, product * (sizes.needs[0] + sizes.needs[1]) + (sizes.needs[2] ? numbers : 0)};
+}
+
 // y = x Wᵀ + b        dx = dy W        dW = dyᵀ x        db = dy summed over all rows
-const Op linear_op = built_in("linear", {.forward = linear_forward, .rule = linear_rule});
+const Op linear_op =
+    built_in("linear", {.forward = linear_forward, .rule = linear_rule, .work = linear_work});
 
 void check_linear(const Tensor& x, const Tensor& weight) {
   detail::need_floats("linear", x, weight);

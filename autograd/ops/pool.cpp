@@ -14,6 +14,7 @@
 namespace pencil {
 
 using detail::built_in;
+using detail::work_per_number;
 
 namespace {
 
@@ -63,6 +64,7 @@ const Op mean_pool_op =
                                  const Tensor each = dy / std::max<std::int64_t>(1, shape[1]);
                                  return Gradients{broadcast_to(unsqueeze(each, 1), shape)};
                                },
+                           .work = work_per_number(1, 0),
                            .role = "collapse",
                            .constant = 0b10});
 
@@ -95,8 +97,11 @@ Gradients max_pool_rule(const Step& s, const Tensor& dy, Needs) {
 }
 
 // y[b] = max x[b, t] over the t whose mask is not 0        dx[b, t] = dy[b] / ties where x[b, t] = y[b]
-const Op max_pool_op = built_in(
-    "max_pool", {.forward = max_pool_forward, .rule = max_pool_rule, .role = "collapse", .constant = 0b10});
+const Op max_pool_op = built_in("max_pool", {.forward = max_pool_forward,
+                                             .rule = max_pool_rule,
+                                             .work = work_per_number(1, 2),
+                                             .role = "collapse",
+                                             .constant = 0b10});
 
 void check_sheet(const char* who, const Tensor& x) {
   detail::need_float(who, x);

@@ -14,6 +14,7 @@ namespace pencil {
 
 using detail::axis_of;
 using detail::built_in;
+using detail::work_per_number;
 
 namespace {
 
@@ -65,7 +66,8 @@ Tensor summed(const Tensor& x, const Attributes& attributes) {
 const Op sum_op = built_in(
     "sum", {.forward = [](Inputs in, const Attributes& a) { return Computed(summed(in[0], a)); },
             .rule = [](const Step& s, const Tensor& dy,
-                       Needs) { return Gradients{broadcast_to(kept(s, dy), s.raw_input(0).shape())}; }});
+                       Needs) { return Gradients{broadcast_to(kept(s, dy), s.raw_input(0).shape())}; },
+            .work = work_per_number(1, 0)});
 
 // y = Σ x / n        dx = dy / n        (n = 0: 0)
 const Op mean_op = built_in(
@@ -84,7 +86,8 @@ const Op mean_op = built_in(
                    const Tensor each =
                        kept(s, dy) / std::max<std::int64_t>(1, count_of(shape, s.attributes()));
                    return Gradients{broadcast_to(each, shape)};
-                 }});
+                 },
+             .work = work_per_number(1, 0)});
 
 // The largest or smallest, one axis after the other.
 template <bool largest>
@@ -111,9 +114,11 @@ Gradients extreme_rule(const Step& s, const Tensor& dy, Needs) {
 }
 
 // y = max x        dx = dy / ties where x = y, else 0
-const Op max_op = built_in("max", {.forward = extreme_forward<true>, .rule = extreme_rule});
+const Op max_op =
+    built_in("max", {.forward = extreme_forward<true>, .rule = extreme_rule, .work = work_per_number(1, 2)});
 // y = min x        dx = dy / ties where x = y, else 0
-const Op min_op = built_in("min", {.forward = extreme_forward<false>, .rule = extreme_rule});
+const Op min_op =
+    built_in("min", {.forward = extreme_forward<false>, .rule = extreme_rule, .work = work_per_number(1, 2)});
 
 Tensor deviations(const Tensor& x, const Attributes& attributes) {
   const Tensor middle = mean(x, axes_argument(attributes), true);
@@ -138,7 +143,8 @@ const Op var_op =
                            const Tensor& x = s.input(0);
                            const Tensor each = kept(s, dy) * (2 / freedom(x.shape(), s.attributes()));
                            return Gradients{each * deviations(x, s.attributes())};
-                         }});
+                         },
+                     .work = work_per_number(4, 3)});
 
 // dy / y, and 0 where y is 0.
 Tensor over_root(const Step& s, const Tensor& dy) {
@@ -156,7 +162,8 @@ const Op std_op = built_in(
                   const Tensor& x = s.input(0);
                   const Tensor each = over_root(s, dy) / freedom(x.shape(), s.attributes());
                   return Gradients{each * deviations(x, s.attributes())};
-                }});
+                },
+            .work = work_per_number(4, 3)});
 
 // y = √Σx²        dx = dy / y · x, 0 where y = 0
 const Op norm_op = built_in("norm", {.forward =
@@ -164,7 +171,8 @@ const Op norm_op = built_in("norm", {.forward =
                                            return Computed(sqrt(summed(square(in[0]), attributes)));
                                          },
                                      .rule = [](const Step& s, const Tensor& dy,
-                                                Needs) { return Gradients{over_root(s, dy) * s.input(0)}; }});
+                                                Needs) { return Gradients{over_root(s, dy) * s.input(0)}; },
+                                     .work = work_per_number(2, 1)});
 
 // Where y is −∞ every x is, and e^(x − 0) is the 0 that e^(x − y) cannot say.
 Tensor finite_or_zero(const Tensor& m) {
@@ -181,12 +189,14 @@ Computed logsumexp_forward(Inputs in, const Attributes& attributes) {
 }
 
 // y = log Σ eˣ        dx = dy · e^(x − y)
-const Op logsumexp_op =
-    built_in("logsumexp", {.forward = logsumexp_forward, .rule = [](const Step& s, const Tensor& dy, Needs) {
-                             const Tensor total = finite_or_zero(kept(s, s.output()));
-                             const Tensor fractions = exp(s.input(0) - total);
-                             return Gradients{kept(s, dy) * fractions};
-                           }});
+const Op logsumexp_op = built_in("logsumexp", {.forward = logsumexp_forward,
+                                               .rule =
+                                                   [](const Step& s, const Tensor& dy, Needs) {
+                                                     const Tensor total = finite_or_zero(kept(s, s.output()));
+                                                     const Tensor fractions = exp(s.input(0) - total);
+                                                     return Gradients{kept(s, dy) * fractions};
+                                                   },
+                                               .work = work_per_number(3, 3)});
 
 Tensor running_sum(const Tensor& x, int axis, bool reverse);
 
@@ -207,7 +217,8 @@ const Op cumsum_op = built_in(
      .rule =
          [](const Step& s, const Tensor& dy, Needs) {
            return Gradients{running_sum(dy, axis_of(s.attributes()), !s.attribute<bool>("reverse"))};
-         }});
+         },
+     .work = work_per_number(1, 1)});
 
 Tensor running_sum(const Tensor& x, int axis, bool reverse) {
   return apply(cumsum_op, {x}, {{"axis", std::int64_t{axis}}, {"reverse", reverse}});

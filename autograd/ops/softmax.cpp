@@ -15,6 +15,7 @@ using detail::axis_from_end;
 using detail::axis_of;
 using detail::axis_to_end;
 using detail::built_in;
+using detail::work_per_number;
 
 namespace {
 
@@ -74,8 +75,9 @@ Gradients softmax_gradient_rule(const Step& s, const Tensor& u, Needs needs) {
 }
 
 // dx = y (dy − Σ y dy)        dy' = u (dy − Σ y dy) − dy Σ y u        ddy = y (u − Σ y u)
-const Op softmax_gradient_op =
-    built_in("softmax_gradient", {.forward = softmax_gradient_forward, .rule = softmax_gradient_rule});
+const Op softmax_gradient_op = built_in(
+    "softmax_gradient",
+    {.forward = softmax_gradient_forward, .rule = softmax_gradient_rule, .work = work_per_number(4, 8)});
 
 // y = eˣ / Σ eˣ        dx = y (dy − Σ y dy)
 const Op softmax_op = built_in(
@@ -83,7 +85,8 @@ const Op softmax_op = built_in(
                 .rule =
                     [](const Step& s, const Tensor& dy, Needs) {
                       return Gradients{apply(softmax_gradient_op, {s.output(), dy}, s.attributes())};
-                    }});
+                    },
+                .work = work_per_number(4, 4)});
 
 // The same where the mask is not 0; 0 elsewhere
 const Op masked_softmax_op =
@@ -93,7 +96,8 @@ const Op masked_softmax_op =
                   [](const Step& s, const Tensor& dy, Needs) {
                     return Gradients{apply(softmax_gradient_op, {s.output(), dy, s.input(1)}, s.attributes()),
                                      Tensor()};
-                  }});
+                  },
+              .work = work_per_number(4, 4)});
 
 // y = x − log Σ eˣ        dx = dy − e^y Σ dy
 const Op log_softmax_op =
@@ -112,7 +116,8 @@ const Op log_softmax_op =
                                  [](const Step& s, const Tensor& dy, Needs) {
                                    const Tensor total = sum(dy, axis_of(s.attributes()), true);
                                    return Gradients{dy - exp(s.output()) * total};
-                                 }});
+                                 },
+                             .work = work_per_number(4, 4)});
 
 Computed layer_norm_forward(Inputs in, const Attributes& attributes) {
   const Tensor& x = in[0];
@@ -143,20 +148,29 @@ Gradients layer_norm_rule(const Step& s, const Tensor& dy, Needs needs) {
   return gradients;
 }
 
+// Forward mean 1, x − mean 1, its square and their sum 2, · r 1, · w 1, + b 1; back g 1, x̂ 2, both means 3,
+// dx 4.
+Work layer_norm_work(const WorkSizes& sizes, const Attributes&) {
+  const auto numbers = static_cast<double>(sizes.output.size());
+  return {7 * numbers, numbers * (10 * sizes.needs[0] + 2 * sizes.needs[1] + sizes.needs[2])};
+}
+
 // y = (x − mean) r w + b, r = 1 / √(variance + ε)
 // dx = r (g − mean g − x̂ mean (g x̂)) with g = dy w, x̂ = (x − mean) r        dw = Σ dy x̂        db = Σ dy
-const Op layer_norm_op = built_in("layer_norm", {.forward = layer_norm_forward,
-                                                 .rule = layer_norm_rule,
-                                                 .composed = [](Inputs in, const Attributes& attributes) {
-                                                   const Tensor middle = mean(in[0], -1, true);
-                                                   const Tensor centred = in[0] - middle;
-                                                   const Tensor variance = mean(square(centred), -1, true);
-                                                   const Tensor rstd =
-                                                       rsqrt(variance + attributes.get<double>("epsilon"));
-                                                   const Tensor normal = centred * rstd;
-                                                   const Tensor scaled = normal * in[1];
-                                                   return scaled + in[2];
-                                                 }});
+const Op layer_norm_op =
+    built_in("layer_norm", {.forward = layer_norm_forward,
+                            .rule = layer_norm_rule,
+                            .composed =
+                                [](Inputs in, const Attributes& attributes) {
+                                  const Tensor middle = mean(in[0], -1, true);
+                                  const Tensor centred = in[0] - middle;
+                                  const Tensor variance = mean(square(centred), -1, true);
+                                  const Tensor rstd = rsqrt(variance + attributes.get<double>("epsilon"));
+                                  const Tensor normal = centred * rstd;
+                                  const Tensor scaled = normal * in[1];
+                                  return scaled + in[2];
+                                },
+                            .work = layer_norm_work});
 
 int float_axis(const char* who, const Tensor& x, int axis) {
   detail::need_float(who, x);

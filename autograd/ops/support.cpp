@@ -60,6 +60,20 @@ Around::Around(const Shape& shape, int axis) : size(shape[axis]) {
   for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
 }
 
+std::function<Work(const WorkSizes&, const Attributes&)> work_per_number(double forward, double backward) {
+  return [=](const WorkSizes& sizes, const Attributes&) {
+    const auto numbers = static_cast<double>(sizes.inputs[0].size());
+    return Work{forward * numbers, sizes.needs[0] ? backward * numbers : 0};
+  };
+}
+
+Work formula_work(const WorkSizes& sizes, const Attributes&) {
+  const auto numbers = static_cast<double>(sizes.output.size());
+  Work work{numbers, 0};
+  for (std::size_t i = 0; i < sizes.inputs.size(); ++i) work.backward += sizes.needs[i] ? numbers : 0;
+  return work;
+}
+
 Tensor spread_copy(const Tensor& x, const Shape& shape) {
   std::array<std::int64_t, Shape::max_rank> from;
   from.fill(1);

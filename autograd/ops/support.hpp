@@ -2,6 +2,7 @@
 
 // What the ops of this folder share; no part of the public interface.
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,6 +38,13 @@ struct Around {
   Around(const Shape& shape, int axis);
   std::int64_t outer = 1, size = 1, inner = 1;
 };
+
+/// The work of an op that does so many operations for each number of its first input, forward and backward:
+/// counted in the formulas above the op, e^x and its like being one.
+std::function<Work(const WorkSizes&, const Attributes&)> work_per_number(double forward, double backward);
+/// The work of a formula: one operation for each number of the result, however long the formula is, and one
+/// for each of a gradient.
+Work formula_work(const WorkSizes& sizes, const Attributes&);
 
 /// x copied over a shape by broadcasting, off the tape.
 Tensor spread_copy(const Tensor& x, const Shape& shape);
