@@ -8,7 +8,9 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <system_error>
 
@@ -44,6 +46,16 @@ class Stream {
 };
 
 }  // namespace
+
+std::optional<std::filesystem::path> installed(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (const auto found = std::filesystem::path(folder) / name; access(found.c_str(), X_OK) == 0)
+      return found;
+  std::printf("[skipped] %s is not installed\n", name.c_str());
+  return std::nullopt;
+}
 
 Ran run(const std::filesystem::path& program, const std::vector<std::string>& arguments,
         const std::string& input) {

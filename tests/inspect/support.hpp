@@ -56,4 +56,32 @@ inline Tensor rounded(const Located& x) {
                {{"to", std::int64_t{1}}, {"axes", std::vector<std::int64_t>{0, 1}}, {"exact", true}});
 }
 
+// A model in miniature, for pictures: "cell" is called twice, with "mix" inside, and something between.
+//
+//   0 sheet (constant)   1 w (parameter)   2 cell.mix: times(sheet, w)   3 cell: twice   4 between: twice
+//   5 cell.mix: times(4, w)   6 cell: twice   7 loss = times(6, 3)
+struct Cells {
+  Tensor sheet = named(tensor({{1, 2}, {0.333, 4}}), "sheet");
+  Tensor w = parameter(tensor({{1, 2}, {3, 4.5}}), "cell.mix.weight");
+  Tape tape;
+  Tensor first, between, second, loss;
+
+  Cells() {
+    first = cell(sheet);
+    between = twice(first);
+    second = cell(between);
+    loss = named(times(second, first), "loss");
+  }
+  Tensor cell(const Tensor& x) const {
+    const Scope outer("cell");
+    Tensor y;
+    {
+      const Scope inner("mix");
+      const Role role("query");
+      y = times(x, w);
+    }
+    return twice(y);
+  }
+};
+
 }  // namespace pencil::tests
