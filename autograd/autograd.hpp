@@ -10,6 +10,7 @@
 #include "autograd/inspect/dump.hpp"
 #include "autograd/inspect/glossary.hpp"
 #include "autograd/inspect/uses.hpp"
+#include "autograd/inspect/verify.hpp"
 #include "autograd/op.hpp"
 #include "autograd/ops/attention.hpp"
 #include "autograd/ops/compare.hpp"
