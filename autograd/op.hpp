@@ -16,6 +16,8 @@
 namespace pencil {
 
 class Step;
+class Worked;
+class Worksheet;
 namespace detail {
 struct StepRecord;
 }
@@ -115,6 +117,9 @@ struct OpParts {
   const char* role = "";
   /// Inputs that never have a derivative (labels, masks), although they may be floats.
   std::bitset<64> constant = {};
+  /// The arithmetic of one number of the output, by its row-major place (autograd/arithmetic.hpp). Without
+  /// it, `composed` says it, where there is one.
+  std::function<Worked(Worksheet&, std::int64_t element)> explain = nullptr;
 };
 
 /// A differentiable function of tensors: a word and its parts. A value; copies share. The built-in ops are of

@@ -42,11 +42,11 @@ OperandPair::OperandPair(const char* who, const Operand& x, const Operand& y) : 
 namespace {
 
 template <class T>
-const kernels::ElementwiseTable<T>& table_of(const FormulaKernels& kernels) {
+const kernels::ElementwiseTable<T>& table_of(const FormulaReadings& readings) {
   if constexpr (std::is_same_v<T, float>)
-    return kernels.f32_table();
+    return readings.f32_table();
   else
-    return kernels.f64_table();
+    return readings.f64_table();
 }
 
 Shape check_inputs(const char* word, Inputs in) {
@@ -97,13 +97,24 @@ std::vector<Tensor> with_arguments(std::vector<Tensor> first, const Step& s, int
   return first;
 }
 
+// The arithmetic of an op of `factors` tensors and then the formula's arguments. The formula takes its
+// arguments first, then dy and u; the op has them in the order u, dy.
+auto worked(FormulaReadings readings, int arity, int factors, int i, int j) {
+  return [=](Worksheet& sheet, std::int64_t element) {
+    boost::container::small_vector<Worked, 6> in;
+    for (int a = 0; a < arity; ++a) in.push_back(sheet.broadcast_input(factors + a, element));
+    for (int k = factors - 1; k >= 0; --k) in.push_back(sheet.input(k, element));
+    return readings.arithmetic(std::span(in.data(), in.size()), i, j);
+  };
+}
+
 // z = u · dy · ∂²f/∂xᵢ∂xⱼ
-Op second_op(const std::string& word, FormulaKernels kernels, int arity, int i, int j) {
+Op second_op(const std::string& word, FormulaReadings readings, int arity, int i, int j) {
   const std::string name = by(by("d2 " + word, arity, i), arity, j);
   return Op(name, {.forward = [=](Inputs in, const Attributes&) -> Computed {
                      return run(name.c_str(), in, 2,
                                 [&]<class T>(const auto& plan, const T* const* f, const T* const* x, T* y) {
-                                  table_of<T>(kernels).second(i, j, plan, f[0], f[1], x, y);
+                                  table_of<T>(readings).second(i, j, plan, f[0], f[1], x, y);
                                 });
                    },
                    .rule = [](const Step& s, const Tensor&, Needs) -> Gradients {
@@ -112,18 +123,19 @@ Op second_op(const std::string& word, FormulaKernels kernels, int arity, int i, 
                          "ops to go on",
                          s.word());
                    },
-                   .work = detail::formula_work});
+                   .work = detail::formula_work,
+                   .explain = worked(readings, arity, 2, i, j)});
 }
 
 // dxᵢ = dy · ∂f/∂xᵢ, of the full shape        d(dy) = u · ∂f/∂xᵢ        dxⱼ = u · dy · ∂²f/∂xᵢ∂xⱼ
-Op partial_op(const std::string& word, FormulaKernels kernels, int arity, int i) {
+Op partial_op(const std::string& word, FormulaReadings readings, int arity, int i) {
   const std::string name = by("d " + word, arity, i);
   std::vector<Op> seconds;
-  for (int j = 0; j < arity; ++j) seconds.push_back(second_op(word, kernels, arity, i, j));
+  for (int j = 0; j < arity; ++j) seconds.push_back(second_op(word, readings, arity, i, j));
   return Op(name, {.forward = [=](Inputs in, const Attributes&) -> Computed {
                      return run(name.c_str(), in, 1,
                                 [&]<class T>(const auto& plan, const T* const* f, const T* const* x, T* y) {
-                                  table_of<T>(kernels).partial(i, plan, f[0], x, y);
+                                  table_of<T>(readings).partial(i, plan, f[0], x, y);
                                 });
                    },
                    .rule =
@@ -137,19 +149,20 @@ Op partial_op(const std::string& word, FormulaKernels kernels, int arity, int i)
                                         s.input(static_cast<int>(j) + 1).shape());
                          return gradients;
                        },
-                   .work = detail::formula_work});
+                   .work = detail::formula_work,
+                   .explain = worked(readings, arity, 1, i, -1)});
 }
 
 // y = f(x₁, …)        dxᵢ = dy · ∂f/∂xᵢ, summed over what was broadcast
-OpParts formula_parts(const std::string& word, FormulaKernels kernels, int arity) {
+OpParts formula_parts(const std::string& word, FormulaReadings readings, int arity) {
   std::vector<Op> partials;
-  for (int i = 0; i < arity; ++i) partials.push_back(partial_op(word, kernels, arity, i));
+  for (int i = 0; i < arity; ++i) partials.push_back(partial_op(word, readings, arity, i));
   return {.forward = [=](Inputs in, const Attributes&) -> Computed {
             if (in.size() != static_cast<std::size_t>(arity))
               fail("[{}] takes {} inputs, was given {}", word, arity, in.size());
             return run(word.c_str(), in, 0,
                        [&]<class T>(const auto& plan, const T* const*, const T* const* x, T* y) {
-                         table_of<T>(kernels).forward(plan, x, y);
+                         table_of<T>(readings).forward(plan, x, y);
                        });
           },
           .rule =
@@ -161,14 +174,17 @@ OpParts formula_parts(const std::string& word, FormulaKernels kernels, int arity
                                           s.input(static_cast<int>(i)).shape());
                 return gradients;
               },
-          .work = detail::formula_work};
+          .work = detail::formula_work,
+          .explain = worked(readings, arity, 0, -1, -1)};
 }
 
 // A built-in op: its formula's kernels are compiled for every instruction set and looked up when it runs.
 template <class F>
 Op made_of(const char* word) {
-  return detail::built_in(
-      word, formula_parts(word, {&kernels::builtin<F, float>, &kernels::builtin<F, double>}, F::arity));
+  return detail::built_in(word, formula_parts(word,
+                                              {&kernels::builtin<F, float>, &kernels::builtin<F, double>,
+                                               &detail::formula_arithmetic<F>},
+                                              F::arity));
 }
 
 Tensor apply_pair(const Op& op, const Operand& x, const Operand& y) {
@@ -244,8 +260,8 @@ Tensor clamp(const Located& x, double low, double high) {
   return apply(clamp_op, {x, low_number, high_number});
 }
 
-Elementwise::Elementwise(std::string word, const FormulaKernels& kernels, int arity)
-    : op_(word, formula_parts(word, kernels, arity)), arity_(arity) {}
+Elementwise::Elementwise(std::string word, const FormulaReadings& readings, int arity)
+    : op_(word, formula_parts(word, readings, arity)), arity_(arity) {}
 
 Tensor Elementwise::applied(std::initializer_list<Operand> arguments) const {
   const Operand& first = *arguments.begin();

@@ -1,28 +1,37 @@
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <memory>
+#include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 
+#include "autograd/arithmetic.hpp"
 #include "autograd/kernels/elementwise.hpp"
 #include "autograd/op.hpp"
 #include "autograd/ops/elementwise.hpp"
 
 namespace pencil {
 
-/// Where the kernels of a formula are found, in both precisions.
-struct FormulaKernels {
+/// The arithmetic of a formula at x₀, x₁, …, or, with the derivatives' seeds behind them: of dy · ∂f/∂xᵢ
+/// (i ≥ 0; x₀, …, dy) and of u · dy · ∂²f/∂xᵢ∂xⱼ (i, j ≥ 0; x₀, …, dy, u).
+using FormulaArithmetic = Worked (*)(std::span<const Worked> in, int i, int j);
+
+/// Where the readings of a formula are found: its kernels in both precisions, and its arithmetic.
+struct FormulaReadings {
   const kernels::ElementwiseTable<float>& (*f32_table)();
   const kernels::ElementwiseTable<double>& (*f64_table)();
+  FormulaArithmetic arithmetic;
 };
 
 /// An op of one to four tensors made from a formula for one number: with NumPy broadcasting, its derivatives,
 /// and theirs. Third derivatives throw.
 class Elementwise {
  public:
-  /// From kernels made elsewhere; `elementwise` is the way in.
-  Elementwise(std::string word, const FormulaKernels& kernels, int arity);
+  /// From readings made elsewhere; `elementwise` is the way in.
+  Elementwise(std::string word, const FormulaReadings& readings, int arity);
 
   int arity() const { return arity_; }
   const Op& op() const { return op_; }
@@ -50,6 +59,45 @@ const kernels::ElementwiseTable<T>& formula_table() {
   static constexpr kernels::ElementwiseTable<T> table = kernels::elementwise_table<F, T>();
   return table;
 }
+
+template <class F, class N, std::size_t... A>
+auto formula_of(const std::array<N, sizeof...(A)>& x, std::index_sequence<A...>) {
+  return F{}(x[A]...);
+}
+
+/// The formula read as arithmetic, and its derivatives through dual numbers over it.
+template <class F>
+Worked formula_arithmetic(std::span<const Worked> in, int i, int j) {
+  using Inner = kernels::Dual<Worked, true>;
+  using First = kernels::Dual<Worked>;
+  using Second = kernels::Dual<Inner>;
+  constexpr std::size_t arity = kernels::formula_arity<F>();
+  constexpr auto places = std::make_index_sequence<arity>{};
+  const auto arguments = [&]<class N>(auto&& argument) {
+    std::array<N, arity> x;
+    for (std::size_t a = 0; a < arity; ++a) x[a] = argument(static_cast<int>(a), in[a]);
+    return x;
+  };
+  if (i < 0)
+    return formula_of<F>(arguments.template operator()<Worked>([](int, const Worked& x) { return x; }),
+                         places);
+  if constexpr (kernels::detail::has_derivatives<F>()) {
+    const Worked dy = in[arity];
+    if (j < 0)
+      return derivative(formula_of<F>(arguments.template operator()<First>([&](int a, const Worked& x) {
+        return First(x, a == i ? dy : Worked(0));
+      }),
+                                      places));
+    const Worked u = in[arity + 1];
+    return derivative(
+        derivative(formula_of<F>(arguments.template operator()<Second>([&](int a, const Worked& x) {
+          return Second(Inner(x, a == j ? u : Worked(0)), Inner(a == i ? dy : Worked(0), 0));
+        }),
+                                 places)));
+  } else {
+    fail("[formula] it has no derivatives");
+  }
+}
 }  // namespace detail
 
 /// Makes an op of a formula: a lambda over one to four numbers, generic in their type and without captures,
@@ -60,8 +108,10 @@ const kernels::ElementwiseTable<T>& formula_table() {
 template <class F>
 Elementwise elementwise(std::string word, F) {
   static_assert(std::is_empty_v<F>, "a formula has no captures");
-  return Elementwise(std::move(word), {&detail::formula_table<F, float>, &detail::formula_table<F, double>},
-                     kernels::formula_arity<F>());
+  return Elementwise(
+      std::move(word),
+      {&detail::formula_table<F, float>, &detail::formula_table<F, double>, &detail::formula_arithmetic<F>},
+      kernels::formula_arity<F>());
 }
 
 }  // namespace pencil
