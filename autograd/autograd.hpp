@@ -9,6 +9,7 @@
 #include "autograd/inspect/dot.hpp"
 #include "autograd/inspect/dump.hpp"
 #include "autograd/inspect/glossary.hpp"
+#include "autograd/inspect/svg.hpp"
 #include "autograd/inspect/uses.hpp"
 #include "autograd/inspect/verify.hpp"
 #include "autograd/op.hpp"

@@ -56,11 +56,6 @@ using inspect::Label;
 using inspect::Node;
 using inspect::Picture;
 
-std::string id_of(const Picture& picture, const Node& node) {
-  if (node.folded < 0) return fmt::format("step{}", node.step);
-  return fmt::format("module{}_{}", node.step, picture.outline().call(node.folded).depth);
-}
-
 std::string_view look_of(const std::string& kind) {
   if (kind == "parameter") return ", fillcolor=\"#fdf0d5\", color=\"#b98a2f\"";
   if (kind == "constant") return ", fillcolor=\"#eef1f4\", color=\"#8a949e\"";
@@ -112,8 +107,7 @@ class Head {
     text_ += fmt::format("subgraph cluster{}_{} {{\nlabel=\"", call.first, call.depth);
     append_dot(text_, picture_.title(number));
     text_ += "\";\n";
-    for (const Node* node : nodes_in_[static_cast<std::size_t>(number)])
-      text_ += id_of(picture_, *node) + ";\n";
+    for (const Node* node : nodes_in_[static_cast<std::size_t>(number)]) text_ += picture_.id(*node) + ";\n";
   }
   void close_to(int outer) {
     for (; open_ != outer; open_ = picture_.outline().call(open_).parent) text_ += "}\n";
@@ -136,7 +130,7 @@ std::string dot(const Tape& tape, const DotOptions& options) {
       out, inspect::PictureGraph{picture},
       [&](std::ostream& to, int i) { to << attributes_of(picture, node(i), options.glossary); },
       [](std::ostream&, const Arrow&) {}, [&](std::ostream& to) { to << Head(picture).text(); },
-      boost::make_function_property_map<int>([&](int i) { return id_of(picture, node(i)); }));
+      boost::make_function_property_map<int>([&](int i) { return picture.id(node(i)); }));
   return std::move(out).str();
 }
 

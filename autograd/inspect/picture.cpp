@@ -74,6 +74,12 @@ std::string Picture::title(int number) const {
   return text;
 }
 
+std::string id_of(const Call& call) { return fmt::format("module{}_{}", call.first, call.depth); }
+
+std::string Picture::id(const Node& node) const {
+  return node.folded < 0 ? fmt::format("step{}", node.step) : id_of(outline_.call(node.folded));
+}
+
 Label Picture::label(const Node& node, Glossary glossary) const {
   if (node.folded >= 0) {
     const int steps = outline_.call(node.folded).steps;

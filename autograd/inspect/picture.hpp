@@ -34,6 +34,8 @@ struct Label {
   std::string kind;   // "op", "parameter", "constant" (foreign ones too), "mark" (the chain ends) or "module"
 };
 
+std::string id_of(const Call& call);
+
 class Picture {
  public:
   /// Modules deeper than `fold` are one node each: with 0 all modules, with 1 those within modules. Without
@@ -49,6 +51,8 @@ class Picture {
   bool is_box(int call) const { return !fold_ || outline_.call(call).depth <= *fold_; }
 
   Label label(const Node& node, Glossary glossary) const;
+  /// "step12"; of a folded call "module12_1", where 12 is the step it begins with and 1 its depth.
+  std::string id(const Node& node) const;
   /// "query", or "cell, call 2 of 12".
   std::string title(int call) const;
 
