@@ -95,6 +95,7 @@ const Tensor& Step::saved(int i) const {
     fail("[{}] forward gave back an undefined tensor to be saved as number {} (step {})", word(), i, number_);
   return checked(found, i, *this, "saved tensor", "saved");
 }
+const Tensor& Step::raw_saved(int i) const { return slot(record().saved, i, *this, "saved tensor").tensor; }
 const Attributes& Step::attributes() const { return record().attributes; }
 bool Step::needs_gradient() const { return record().needs; }
 const Tensor& Step::gradient() const { return record().gradient; }

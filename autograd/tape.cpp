@@ -61,6 +61,12 @@ void* Arena::allocate(std::size_t bytes) {
   return blocks_.back().data + std::exchange(used_, used_ + bytes);
 }
 
+std::size_t Arena::bytes() const {
+  std::size_t sum = 0;
+  for (const Block& block : blocks_) sum += block.bytes;
+  return sum;
+}
+
 std::size_t LeafMap::place(const Body* body) const {
   const std::size_t mask = entries_.size() - 1;
   std::size_t i = (reinterpret_cast<std::uintptr_t>(body) / 64 * 0x9e3779b97f4a7c15u >> 32) & mask;
@@ -241,8 +247,10 @@ Tensor apply(const Op& op, Inputs inputs, const Attributes& attributes, Where wh
   detail::TapeBody* body = tape ? tape->body_.get() : nullptr;
   if (body && !body->paused && body->options.detail == Detail::steps && op.parts().composed) {
     const Scope parts("", where);
+    const std::int32_t first = body->size;
     Tensor output = op.parts().composed(inputs, attributes);
     if (!output.defined()) fail("[{}] composed gave back no tensor", op.word());
+    body->composed.push_back({first, body->size, body->find_step(output)});
     return output;
   }
   detail::Stopwatch watch(body);
@@ -290,6 +298,8 @@ Tape::~Tape() {
       return;
     }
 }
+
+const detail::TapeBody& detail::body_of(const Tape& tape) { return *tape.body_; }
 
 Tape* Tape::current() { return thread_state().tape; }
 int Tape::size() const { return body_->size; }

@@ -40,9 +40,13 @@ struct BackwardOptions {
   Tensor upstream = {};
 };
 
+class Tape;
+
 namespace detail {
 struct StepRecord;
 struct TapeBody;
+/// What a tape is inside (autograd/tape_body.hpp), for inspection.
+const TapeBody& body_of(const Tape& tape);
 }  // namespace detail
 
 /// One line of a tape, as a rule and an inspector see it: a view, valid while its tape lives.
@@ -74,6 +78,8 @@ class Step {
   int saved_count() const;
   /// What forward handed back to be saved.
   const Tensor& saved(int i) const;
+  /// The same without the checks: undefined if freed. For inspection.
+  const Tensor& raw_saved(int i) const;
   const Attributes& attributes() const;
   template <class T>
   const T& attribute(std::string_view name) const {
@@ -173,6 +179,7 @@ class Tape {
 
  private:
   friend Tensor apply(const Op&, Inputs, const Attributes&, Where);
+  friend const detail::TapeBody& detail::body_of(const Tape&);
   Gradients run_rule(int number, const Tensor& dy, Needs needs, bool record);
   std::vector<Tensor> sweep(int low, int from, const Tensor& upstream, std::span<const int> targets,
                             bool record);

@@ -56,6 +56,8 @@ class Arena {
  public:
   ~Arena();
   void* allocate(std::size_t bytes);
+  /// All bytes it has, handed out or not.
+  std::size_t bytes() const;
   template <class T>
   std::span<T> make(std::size_t count) {
     T* first = static_cast<T*>(allocate(count * sizeof(T)));
@@ -76,6 +78,7 @@ class Arena {
 /// keep alive.
 class LeafMap {
  public:
+  std::size_t bytes() const { return entries_.capacity() * sizeof(Entry); }
   /// The step of a body, or a reference to −1 to be set.
   std::int32_t& operator[](const Body* body);
   std::int32_t find(const Body* body) const;
@@ -88,6 +91,12 @@ class LeafMap {
   std::size_t place(const Body* body) const;
   std::vector<Entry> entries_;
   std::size_t count_ = 0;
+};
+
+/// The steps that an op's `composed` recorded under Detail::steps in its place: first … end − 1, of which
+/// `output` made the result (a step before `first` where composed handed on what it was given).
+struct Composed {
+  std::int32_t first, end, output;
 };
 
 struct TapeBody {
@@ -110,6 +119,8 @@ struct TapeBody {
   std::vector<std::string> paths{""};
   std::unordered_map<std::string, std::int32_t> path_numbers{{"", 0}};
   std::int32_t last_path = 0;
+
+  std::vector<Composed> composed;  // with Detail::steps, inner ones before those around them
 
   std::int64_t began = 0;       // with options.time: the clock when the tape was made, and
   std::vector<StepTime> times;  // by step, as far as any was measured

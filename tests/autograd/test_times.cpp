@@ -1,30 +1,11 @@
 // TapeOptions::time, on a clock of the test's own.
 
 #include "autograd/ops/elementwise.hpp"
-#include "autograd/tape_body.hpp"
 #include "tests/autograd/support.hpp"
+#include "tests/ticking.hpp"
 
 using namespace pencil;
 using namespace pencil::tests;
-
-namespace {
-
-// While it lives, every look at this thread's clock finds it 1,000 ns later.
-class Ticking {
- public:
-  Ticking() : before_(detail::thread_state().clock) {
-    ticks_ = 0;
-    detail::thread_state().clock = [] { return ticks_ += 1000; };
-  }
-  ~Ticking() { detail::thread_state().clock = before_; }
-  static std::int64_t looks() { return ticks_ / 1000; }
-
- private:
-  std::int64_t (*before_)();
-  static inline std::int64_t ticks_ = 0;
-};
-
-}  // namespace
 
 TEST_CASE("a tape that is asked to measures each step's forward and backward") {
   const Ticking clock;
