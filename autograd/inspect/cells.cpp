@@ -1,10 +1,9 @@
 #include "autograd/inspect/cells.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "autograd/format.hpp"
+#include "autograd/inspect/summary.hpp"
 
 namespace pencil::inspect {
 
@@ -12,7 +11,6 @@ namespace {
 
 constexpr std::int64_t widest_row = 8;
 constexpr std::int64_t most_rows = 8;
-constexpr std::int64_t first_numbers = 3;
 
 // How far a number reaches to both sides of its point, so that points stand above each other.
 struct Sides {
@@ -69,33 +67,21 @@ void append_summary(Cell& to, const Tensor& x) {
   }
   first += "…";
 
-  double least = std::numeric_limits<double>::infinity(), largest = -least, sum = 0;
-  std::int64_t finite = 0, nan = 0;
-  for (const T value : values) {
-    const auto number = static_cast<double>(value);
-    if (std::isfinite(number)) {
-      least = std::min(least, number);
-      largest = std::max(largest, number);
-      sum += number;
-      ++finite;
-    } else if (std::isnan(number)) {
-      ++nan;
-    }
-  }
+  const Summary summary = summary_of(x);
   std::string& second = to.line();
-  if (finite > 0) {
+  if (summary.finite > 0) {
     second += "least ";
-    append_number(second, static_cast<T>(least));
+    append_number(second, static_cast<T>(summary.least));
     second += " mean ";
-    append_number(second, sum / static_cast<double>(finite));
+    append_number(second, summary.mean);
     second += " largest ";
-    append_number(second, static_cast<T>(largest));
+    append_number(second, static_cast<T>(summary.largest));
   }
   const auto count = [&](std::int64_t n, const char* what) {
     if (n > 0) second += fmt::format("{}{} {}", second.empty() ? "" : " ", n, what);
   };
-  count(nan, "nan");
-  count(x.size() - finite - nan, "inf");
+  count(summary.nan, "nan");
+  count(summary.inf, "inf");
 }
 
 }  // namespace

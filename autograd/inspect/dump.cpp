@@ -2,284 +2,232 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <unordered_map>
-
-#include "autograd/format.hpp"
-#include "autograd/inspect/cells.hpp"
+#include "autograd/inspect/content.hpp"
+#include "autograd/inspect/table.hpp"
+#include "autograd/inspect/wording.hpp"
 
 namespace pencil {
 
 namespace {
 
-using inspect::append_plain;
-using inspect::Cell;
-using inspect::width_of;
+using namespace inspect;
 
-constexpr std::string_view none = "–";
+enum Column : std::size_t {
+  number,
+  word,
+  name,
+  shape,
+  from,
+  settings,
+  value,
+  blame,
+  bytes,
+  forward,
+  backward,
+  source
+};
 
-void append_setting(std::string& to, const Attributes::Entry& entry) {
-  to += fmt::format("{}=", entry.name);
-  const auto append = [&]<class T>(const T& value) {
-    if constexpr (std::is_same_v<T, bool>)
-      to += value ? "true" : "false";
-    else if constexpr (std::is_same_v<T, double>)
-      append_number(to, value);
-    else if constexpr (std::is_same_v<T, std::string>)
-      append_plain(to, value);
-    else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>)
-      to += fmt::format("({})", fmt::join(value, ", "));
-    else
-      to += fmt::format("{}", value);
-  };
-  std::visit(append, entry.value);
+std::vector<Table::Column> columns() {
+  return {{10, true}, {24}, {32}, {18}, {20}, {32}, {56}, {56}, {16, true}, {16, true}, {16, true}, {80}};
 }
 
 class Dump {
  public:
   Dump(const Tape& tape, const DumpOptions& options)
-      : tape_(tape),
-        options_(options),
+      : options_(options),
+        content_(tape, options),
+        table_(columns(), static_cast<std::size_t>(options.width)),
         gradient_(translated("gradient", options.glossary)),
         noun_(gradient_) {
     std::ranges::transform(noun_, noun_.begin(),
                            [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 32) : c; });
-    for (int i = 0; i < tape.size(); ++i) read(tape.step(i));
   }
 
   void print(const std::function<void(std::string_view)>& write) {
-    constexpr std::size_t piece = std::size_t{1} << 16;
-    std::string text;
-    text.reserve(piece + piece / 4);
-    append_header(text);
+    Pieces pieces(write);
+    append_header(pieces.text());
     fill_titles();
-    measure();
-    for (int i = 0; i < tape_.size(); ++i) {
-      fill(tape_.step(i));
-      measure();
+    table_.measure();
+    for (const Line& line : content_.lines()) {
+      fill(line);
+      table_.measure();
     }
     fill_titles();
-    append_row(text);
-    for (int i = 0; i < tape_.size(); ++i) {
-      fill(tape_.step(i));
-      append_row(text);
-      if (text.size() < piece) continue;
-      write(text);
-      text.clear();
+    table_.append_row(pieces.text());
+    for (const Line& line : content_.lines()) {
+      fill(line);
+      table_.append_row(pieces.text());
+      pieces.pass();
     }
-    write(text);
+    pieces.end();
   }
 
  private:
-  enum Column { number, word, name, shape, from, settings, value, blame, source, columns };
-  // Wider cells than this push the rest of their line to the right instead of widening the column.
-  static constexpr std::array<std::size_t, columns> limits{10, 24, 32, 18, 20, 32, 56, 56, 80};
-
-  // What the first look over the tape finds out.
-  void read(const Step& step) {
-    parameters_ += step.kind() == StepKind::parameter;
-    if (usual_ == i32 && is_float(step.dtype())) usual_ = step.dtype();
-    for (int i = 0; i < step.inputs(); ++i) {
-      const int from_step = step.input_step(i);
-      if (from_step < 0) continue;
-      const Step input = tape_.step(from_step);
-      if (input.kind() != StepKind::parameter || input.raw_output().version() == step.input_version(i))
-        continue;
-      const auto [found, is_new] = overwritten_.try_emplace(from_step, step.input_version(i));
-      if (!is_new) found->second = std::min(found->second, step.input_version(i));
-    }
-  }
-
   void append_header(std::string& text) const {
-    text += fmt::format("tape: {} step{}, {} parameter{}", tape_.size(), tape_.size() == 1 ? "" : "s",
-                        parameters_, parameters_ == 1 ? "" : "s");
-    if (usual_ != i32) text += fmt::format(", {}", name_of(usual_));
-    if (tape_.backward_from() < 0) {
+    const Tape& tape = content_.tape();
+    const int parameters = content_.facts().parameters();
+    const auto usual = content_.facts().usual();
+    text += "tape: ";
+    if (content_.shown() < tape.size()) text += fmt::format("{} of ", content_.shown());
+    text +=
+        fmt::format("{} step{}{}, {} parameter{}", tape.size(), tape.size() == 1 ? "" : "s",
+                    content_.shown() < tape.size() ? " shown" : "", parameters, parameters == 1 ? "" : "s");
+    if (usual) text += fmt::format(", {}", name_of(*usual));
+    if (tape.backward_from() < 0) {
       text += ", no backward yet";
     } else {
-      text += fmt::format(", backward from step {}", tape_.backward_from());
-      if (options_.lines) text += fmt::format(" at {}", to_string(tape_.backward_where()));
+      text += fmt::format(", backward from step {}", tape.backward_from());
+      if (options_.lines) text += fmt::format(" at {}", to_string(tape.backward_where()));
     }
-    if (tape_.options().keep == Keep::leaves) text += ", freed as backward passes";
+    if (tape.options().keep == Keep::leaves) text += ", freed as backward passes";
+    if (options_.fold > 0) text += fmt::format(", folded to depth {}", options_.fold);
+    cut_line(text, 0, static_cast<std::size_t>(options_.width));
     text += '\n';
   }
 
   void fill_titles() {
-    clear();
-    cells_[number].line() += "#";
-    cells_[word].line() += "word";
-    cells_[name].line() += "name";
-    cells_[shape].line() += "shape";
-    cells_[from].line() += "from";
-    if (options_.settings) cells_[settings].line() += "settings";
-    cells_[value].line() += "value";
-    cells_[blame].line() += gradient_;
-    if (options_.lines) cells_[source].line() += "line";
+    table_.clear();
+    table_[number].line() += "#";
+    table_[word].line() += "word";
+    table_[name].line() += "name";
+    if (options_.shape) table_[shape].line() += "shape";
+    table_[from].line() += "from";
+    if (options_.settings) table_[settings].line() += "settings";
+    if (options_.value) table_[value].line() += "value";
+    if (options_.blame) table_[blame].line() += gradient_;
+    if (options_.bytes) table_[bytes].line() += "bytes";
+    if (options_.time) {
+      table_[forward].line() += "forward µs";
+      table_[backward].line() += "backward µs";
+    }
+    if (options_.lines) table_[source].line() += "line";
   }
 
-  void fill(const Step& step) {
-    clear();
-    cells_[number].line() += fmt::format_int(step.number()).c_str();
-    append_plain(cells_[word].line(), word_of(step, options_.glossary));
-    fill_name(step, cells_[name].line());
-    std::string& size = cells_[shape].line();
-    size += to_string(step.shape());
-    if (step.dtype() != usual_ && usual_ != i32) size += fmt::format(" {}", name_of(step.dtype()));
-    fill_from(step, cells_[from].line());
-    if (options_.settings) fill_settings(step, cells_[settings].line());
-    fill_value(step, cells_[value]);
-    fill_blame(step, cells_[blame]);
-    if (options_.lines) fill_source(step, cells_[source].line());
+  void fill(const Line& line) {
+    table_.clear();
+    const Step step = content_.step(line.last);
+    fill_number(line, table_[number].line());
+    fill_word(line, step, table_[word].line());
+    if (options_.bytes) table_[bytes].line() += fmt::format_int(content_.bytes(line)).c_str();
+    if (options_.time) {
+      fill_time(content_.forward_time(line), table_[forward].line());
+      fill_time(content_.backward_time(line), table_[backward].line());
+    }
+    if (line.kind == Line::repeat) return;
+    fill_name(line, table_[name].line());
+    if (options_.shape) fill_shape(step, table_[shape].line());
+    fill_from(line, step, table_[from].line());
+    if (options_.settings && line.kind == Line::step) append_settings(table_[settings], step);
+    if (options_.value) fill_value(step, table_[value]);
+    if (options_.blame) fill_blame(step, table_[blame]);
+    if (options_.lines) append_source(table_[source].line(), step);
   }
 
-  static void fill_name(const Step& step, std::string& line) {
-    const std::string_view own = step.name(), path = step.path();
-    // A leaf's name is its own: the path says only who read it first.
-    const bool leaf = step.kind() != StepKind::op && step.kind() != StepKind::paused;
-    if (!leaf || own.empty()) {
-      append_plain(line, path);
-      if (!path.empty() && !own.empty()) line += ": ";
-    }
-    append_plain(line, own);
-    const auto space = [&] { line += line.empty() ? "" : " "; };
-    if (step.kind() == StepKind::paused) {
-      space();
-      append_plain(line, step.op().word());
-    }
-    if (step.gradient_of() >= 0) {
-      space();
-      line += fmt::format("(gradient of step {})", step.gradient_of());
-    }
+  void fill_number(const Line& line, std::string& text) const {
+    text += fmt::format_int(content_.step(line.first).number()).c_str();
+    if (line.first < line.last) text += fmt::format("…{}", content_.step(line.last).number());
   }
 
-  void fill_from(const Step& step, std::string& line) const {
-    constexpr int most = 8;
-    int shown = 0;
-    for (int i = 0; i < step.inputs(); ++i, ++shown) {
-      if (i > 0) line += ' ';
-      if (shown == most) {
-        line += fmt::format("… {} more", step.inputs() - i);
-        return;
-      }
-      const int first = step.input_step(i);
-      if (first < 0) {
-        append_number_input(step.raw_input(i), line);
-        continue;
-      }
-      line += fmt::format_int(first).c_str();
-      if (step.overwritten(i)) {
-        line += fmt::format(" (version {})", step.input_version(i));
-        continue;
-      }
-      int last = i;  // 3 4 5 6 is written 3…6
-      while (last + 1 < step.inputs() && step.input_step(last + 1) == first + last + 1 - i &&
-             !step.overwritten(last + 1))
-        ++last;
-      if (last - i < 3) continue;
-      line += fmt::format("…{}", step.input_step(last));
-      i = last;
+  void fill_word(const Line& line, const Step& step, std::string& text) const {
+    text.append(2 * static_cast<std::size_t>(line.level), ' ');
+    if (line.kind == Line::repeat) {
+      text += fmt::format("× {}", line.times);
+      return;
     }
-  }
-
-  static void append_number_input(const Tensor& x, std::string& line) {
-    if (!x.defined())
-      line += "freed";
-    else if (x.size() == 1)
-      dispatch(x.dtype(), [&]<class T>(T) { append_number(line, x.values<T>()[0]); });
+    const int steps = line.steps_each_time();
+    if (line.kind == Line::module)
+      text += fmt::format("{} step{}", steps, steps == 1 ? "" : "s");
     else
-      line += to_string(x.shape());
+      append_plain(text, word_of(step, options_.glossary));
+    if (line.times > 1) text += fmt::format(" × {}", line.times);
   }
 
-  static void fill_settings(const Step& step, std::string& line) {
-    for (const Attributes::Entry& entry : step.attributes().entries()) {
-      if (!line.empty()) line += ' ';
-      append_setting(line, entry);
-    }
+  void fill_name(const Line& line, std::string& text) const {
+    const auto name_at = [&](int position, std::string_view module) {
+      std::string found;
+      if (line.kind == Line::step)
+        append_name(found, content_.step(position));
+      else
+        append_plain(found, module);
+      return found;
+    };
+    const std::string last = name_at(line.last, content_.last_module(line));
+    if (line.times > 1)
+      if (const std::string first = name_at(line.first, content_.first_module(line)); first != last)
+        text += first + " … ";
+    text += last;
+  }
+
+  static void fill_time(std::int64_t nanoseconds, std::string& text) {
+    text += nanoseconds < 0 ? "–" : fmt::format("{:.1f}", static_cast<double>(nanoseconds) / 1000);
+  }
+
+  void fill_shape(const Step& step, std::string& text) const {
+    text += to_string(step.shape());
+    const auto usual = content_.facts().usual();
+    if (usual && step.dtype() != *usual) text += fmt::format(" {}", name_of(step.dtype()));
+  }
+
+  void fill_from(const Line& line, const Step& step, std::string& text) const {
+    if (line.kind == Line::step)
+      append_inputs(text, step);
+    else
+      append_numbers(text, content_.read_by_module(line));
   }
 
   void fill_value(const Step& step, Cell& cell) const {
-    if (step.kind() == StepKind::paused) {
-      cell.line() += "not recorded";
-    } else if (const auto found = overwritten_.find(step.number()); found != overwritten_.end()) {
-      const Tensor& parameter = step.raw_output();
-      cell.line() += fmt::format("overwritten at {}, version {} → {}", to_string(parameter.written()),
-                                 found->second, parameter.version());
-    } else if (!step.raw_output().defined()) {
-      cell.line() += "freed";
-    } else {
-      inspect::append_values(cell, step.raw_output(), options_.whole);
+    const ValueFact fact = content_.facts().value(step);
+    switch (fact.state) {
+      case ValueFact::known:
+        return append_values(cell, fact.tensor, options_.whole);
+      case ValueFact::not_recorded:
+        cell.line() += "not recorded";
+        return;
+      case ValueFact::overwritten:
+        cell.line() += fmt::format("overwritten at {}, version {} → {}", to_string(fact.tensor.written()),
+                                   fact.version_read, fact.tensor.version());
+        return;
+      case ValueFact::freed:
+        cell.line() += "freed";
+        return;
     }
   }
 
   void fill_blame(const Step& step, Cell& cell) const {
-    if (step.gradient().defined()) return inspect::append_values(cell, step.gradient(), options_.whole);
-    if (step.kind() == StepKind::paused || (step.kind() == StepKind::op && !step.op().differentiable())) {
-      cell.line() += fmt::format("– {} ends here", noun_);
-    } else if (step.kind() == StepKind::foreign) {
-      cell.line() += "– of another tape";
-    } else if (step.kind() == StepKind::parameter && !step.needs_gradient()) {
-      cell.line() += "– frozen";
-    } else if (!step.needs_gradient()) {
-      cell.line() += none;
-    } else if (tape_.backward_from() < 0) {
-      cell.line() += fmt::format("no {} yet", noun_);
-    } else if (!step.reached()) {
-      cell.line() += "none came";
-    } else if (step.kind() == StepKind::parameter && step.raw_output().has_grad()) {
-      inspect::append_values(cell, step.raw_output().grad(), options_.whole);
-    } else {
-      cell.line() += "freed";
+    const BlameFact fact = content_.facts().blame(step);
+    if (fact.state == BlameFact::known) return append_values(cell, fact.tensor, options_.whole);
+    switch (std::string& text = cell.line(); fact.state) {
+      case BlameFact::known:
+        return;
+      case BlameFact::ends_here:
+        text += fmt::format("– {} ends here", noun_);
+        return;
+      case BlameFact::of_another_tape:
+        text += "– of another tape";
+        return;
+      case BlameFact::frozen:
+        text += "– frozen";
+        return;
+      case BlameFact::not_wanted:
+        text += "–";
+        return;
+      case BlameFact::not_yet:
+        text += fmt::format("no {} yet", noun_);
+        return;
+      case BlameFact::none_came:
+        text += "none came";
+        return;
+      case BlameFact::freed:
+        text += "freed";
+        return;
     }
   }
 
-  static void fill_source(const Step& step, std::string& line) {
-    const std::string called = to_string(step.called()), inner = to_string(step.where());
-    append_plain(line, called);
-    if (inner != called && !inner.empty())
-      append_plain(line, called.empty() ? inner : fmt::format(" ({})", inner));
-  }
-
-  void clear() {
-    for (Cell& cell : cells_) cell.clear();
-  }
-
-  void measure() {
-    for (std::size_t i = 0; i < columns; ++i)
-      widths_[i] = std::max(widths_[i], std::min(cells_[i].width(), limits[i]));
-  }
-
-  void append_row(std::string& text) const {
-    std::size_t height = 1;
-    for (const Cell& cell : cells_) height = std::max(height, cell.lines());
-    for (std::size_t line = 0; line < height; ++line) {
-      std::size_t owed = 0;  // blanks before the next text, so that no line ends in blanks
-      for (std::size_t i = 0; i < columns; ++i) {
-        if (widths_[i] == 0) continue;
-        const std::string_view part = cells_[i][line];
-        const std::size_t pad = widths_[i] - std::min(widths_[i], width_of(part));
-        const std::size_t before = i == number ? pad : 0;
-        owed += before;
-        if (!part.empty()) {
-          text.append(owed, ' ');
-          text += part;
-          owed = 0;
-        }
-        owed += pad - before + 2;
-      }
-      text += '\n';
-    }
-  }
-
-  const Tape& tape_;
   const DumpOptions& options_;
+  Content content_;
+  Table table_;
   std::string_view gradient_;
   std::string noun_;
-  int parameters_ = 0;
-  DType usual_ = i32;                                   // the dtype of the first floats
-  std::unordered_map<int, std::uint32_t> overwritten_;  // parameters written since: the version first read
-  std::array<Cell, columns> cells_;
-  std::array<std::size_t, columns> widths_{};
 };
 
 }  // namespace
@@ -295,10 +243,7 @@ std::string dump(const Tape& tape, const DumpOptions& options) {
 }
 
 void dump(std::FILE* file, const Tape& tape, const DumpOptions& options) {
-  dump(tape, options, [&](std::string_view piece) {
-    if (std::fwrite(piece.data(), 1, piece.size(), file) != piece.size())
-      fail("[dump] the file could not be written");
-  });
+  dump(tape, options, to_file(file, "dump"));
 }
 
 }  // namespace pencil

@@ -74,6 +74,10 @@ static void append_float(std::string& to, T value) {
     to += std::isnan(value) ? "\"nan\"" : value < 0 ? "\"-inf\"" : "\"inf\"";
     return;
   }
+  if (value == 0) {  // "-0" reads back as a whole number, which has no sign
+    to += std::signbit(value) ? "-0.0" : "0";
+    return;
+  }
   std::array<char, 32> digits;
   to.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
 }

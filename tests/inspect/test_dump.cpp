@@ -1,54 +1,12 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
-#include <optional>
-#include <sstream>
 
 #include "tests/catch.hpp"
-#include "tests/inspect/support.hpp"
+#include "tests/inspect/dumped.hpp"
 
 using namespace pencil;
 using namespace pencil::tests;
-
-namespace {
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
-
-// The line of a step.
-std::string line_of(const std::string& text, int step) {
-  for (const std::string& line : lines_of(text)) {
-    std::istringstream stream(line);
-    if (int number = -1; stream >> number && number == step) return line;
-  }
-  return "";
-}
-
-// Two sticks, a grid, a product and a mark, small enough to be read whole.
-struct Small {
-  Tensor w = parameter(tensor({{1, 2}, {3, 4.5}}), "attend.query.weight");
-  Tensor x = named(tensor({{1, 2}, {0.333, 4}}), "sheet");
-  std::optional<Tape> tape;
-  Tensor y, z, mark;
-
-  explicit Small(TapeOptions options = {}) {
-    tape.emplace(options);
-    {
-      const Scope outer("attend"), inner("query");
-      const Role role("query");
-      y = times(x, w);
-    }
-    z = twice(y);
-    mark = rounded(z);
-  }
-  void backward() { tape->backward(z, {.upstream = full({2, 2}, 0.125)}); }
-};
-
-}  // namespace
 
 TEST_CASE("a dump before backward reads as it should") {
   Small small;
@@ -98,8 +56,8 @@ TEST_CASE("a step shows its module path and its own name") {
 TEST_CASE("settings and source lines are printed when asked for") {
   Small small;
   const std::string text = dump(*small.tape, {.lines = true, .settings = true});
-  CHECK_THAT(line_of(text, 4), Says("to=1 axes=(0, 1) exact=true") && Says("test_dump.cpp:"));
-  CHECK_THAT(dump(*small.tape), !Says("test_dump.cpp") && !Says("exact"));
+  CHECK_THAT(line_of(text, 4), Says("to=1 axes=(0, 1) exact=true") && Says("dumped.hpp:"));
+  CHECK_THAT(dump(*small.tape), !Says(".hpp:") && !Says("exact"));
 }
 
 TEST_CASE("a dump changes nothing and its bytes repeat") {
