@@ -9,6 +9,7 @@
 #include "autograd/inspect/dot.hpp"
 #include "autograd/inspect/dump.hpp"
 #include "autograd/inspect/glossary.hpp"
+#include "autograd/inspect/ledger.hpp"
 #include "autograd/inspect/memory.hpp"
 #include "autograd/inspect/svg.hpp"
 #include "autograd/inspect/time.hpp"

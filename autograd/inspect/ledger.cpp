@@ -1,0 +1,221 @@
+#include "autograd/inspect/ledger.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <queue>
+
+#include "autograd/create.hpp"
+#include "autograd/inspect/replay.hpp"
+#include "autograd/inspect/uses.hpp"
+
+namespace pencil {
+
+namespace {
+
+double number_at(const Tensor& x, std::int64_t flat) {
+  return dispatch_float(x.dtype(), [&]<class T>(T) {
+    return static_cast<double>(x.values<T>()[static_cast<std::size_t>(flat)]);
+  });
+}
+
+// dy from `low` to before `high`, each number under a random sign and a factor near 1; zeros elsewhere.
+// Linear in the numbers, so that contributions cannot cancel but by a coincidence.
+Tensor scrambled(const Tensor& dy, std::int64_t low, std::int64_t high) {
+  Tensor y = zeros(dy.shape(), dy.dtype());
+  dispatch_float(dy.dtype(), [&]<class T>(T) {
+    const auto from = dy.values<T>();
+    const auto to = y.writable<T>();
+    for (auto i = static_cast<std::size_t>(low); i < static_cast<std::size_t>(high); ++i) {
+      const std::uint64_t bits = mix(i);
+      const double factor = 0.75 + unit(bits) / 2;
+      to[i] = static_cast<T>(bits & 1 ? from[i] * static_cast<T>(factor) : -from[i] * static_cast<T>(factor));
+    }
+  });
+  return y;
+}
+
+Tensor one_at(const Tensor& like, std::int64_t flat) {
+  Tensor y = zeros(like.shape(), like.dtype());
+  dispatch_float(y.dtype(), [&]<class T>(T) { y.writable<T>()[static_cast<std::size_t>(flat)] = 1; });
+  return y;
+}
+
+// A leaf's name is its own: its path says only who read it first.
+std::string name_of(const Step& step) {
+  std::string text(step.kind() == StepKind::op || step.name().empty() ? step.path() : "");
+  if (!step.name().empty()) text += fmt::format("{}{}", text.empty() ? "" : ": ", step.name());
+  return text;
+}
+
+class Search {
+ public:
+  Search(const Tape& tape, const LedgerOptions& options) : tape_(tape), options_(options), uses_(tape) {}
+
+  Ledger run(int step, std::int64_t element) {
+    const Step asked = tape_.step(step);
+    found_.step = step;
+    found_.index = inspect::index_text(asked.shape(), element);
+    found_.word = word_of(asked, options_.glossary);
+    found_.name = name_of(asked);
+    found_.gradient = number_at(asked.gradient(), element);
+    element_ = element;
+    if (step == tape_.backward_from())
+      found_.given = found_.gradient;
+    else
+      follow(-1);
+    while (!open_.empty() && static_cast<int>(found_.lines.size()) < options_.lines) {
+      const Candidate best = open_.top();
+      open_.pop();
+      if (best.is_line())
+        follow(best.parent);
+      else
+        descend(best);
+    }
+    found_.complete = open_.empty() && found_.unasked.empty();
+    found_.rest = found_.gradient - found_.given;
+    for (const Ledger::Line& line : found_.lines)
+      if (!line.followed) found_.rest -= line.contribution();
+    return std::move(found_);
+  }
+
+ private:
+  // Either a line that may be followed, or a range of a reader's numbers that have no line yet.
+  struct Candidate {
+    double weight;
+    std::int64_t order;
+    int parent;  // the line
+    Use use{-1, -1};
+    std::int64_t low = 0, high = 0;
+
+    bool is_line() const { return use.step < 0; }
+    bool operator<(const Candidate& other) const {
+      return weight != other.weight ? weight < other.weight : order > other.order;
+    }
+  };
+
+  std::int64_t element_of(int parent) const {
+    return parent < 0 ? element_ : found_.lines[static_cast<std::size_t>(parent)].element;
+  }
+  int step_of(int parent) const {
+    return parent < 0 ? found_.step : found_.lines[static_cast<std::size_t>(parent)].step;
+  }
+  double way_to(int parent) const {
+    if (parent < 0) return 1;
+    const Ledger::Line& line = found_.lines[static_cast<std::size_t>(parent)];
+    return line.way * line.local;
+  }
+  int depth_of(int parent) const { return parent < 0 ? 0 : depths_[static_cast<std::size_t>(parent)]; }
+
+  void open(Candidate candidate, double amount, int depth) {
+    if (amount == 0) return;
+    // What is not finite comes first: it hides all else.
+    candidate.weight = std::isfinite(amount) ? std::ldexp(std::abs(amount), -std::min(depth, 1000))
+                                             : std::numeric_limits<double>::infinity();
+    candidate.order = order_++;
+    open_.push(candidate);
+  }
+
+  // All that passes on gradient to a line's number.
+  void follow(int parent) {
+    for (const Use& use : uses_.of(step_of(parent))) {
+      const Step reader = tape_.step(use.step);
+      if (reader.kind() != StepKind::op || !reader.gradient().defined() ||
+          !inspect::needs_of(tape_, reader)[static_cast<std::size_t>(use.input)])
+        continue;
+      Candidate whole{
+          .weight = 0, .order = 0, .parent = parent, .use = use, .high = reader.gradient().size()};
+      try {
+        const double amount = weigh(whole);
+        open(whole, amount * way_to(parent), depth_of(parent));
+      } catch (const std::exception& error) {
+        found_.unasked.push_back({use.step, use.input, error.what()});
+      }
+    }
+  }
+
+  // What a reader passes on for a gradient of its output.
+  double passed_on(const Candidate& at, const Tensor& dy) const {
+    const Tensor dx = inspect::rule_again(tape_.step(at.use.step), dy, at.use.input);
+    return dx.defined() ? number_at(dx, element_of(at.parent)) : 0;
+  }
+  double weigh(const Candidate& range) const {
+    return passed_on(range, scrambled(tape_.step(range.use.step).gradient(), range.low, range.high));
+  }
+
+  // Halves a range down to the number that passes on most, and puts it on a line.
+  void descend(Candidate range) {
+    const double way = way_to(range.parent);
+    while (range.high - range.low > 1) {
+      Candidate left = range, right = range;
+      left.high = right.low = range.low + (range.high - range.low) / 2;
+      double most = weigh(left), other = weigh(right);
+      if (!(std::abs(most) >= std::abs(other)) && !std::isnan(most)) {
+        std::swap(left, right);
+        std::swap(most, other);
+      }
+      if (most == 0) return;
+      open(right, other * way, depth_of(range.parent));
+      range = left;
+    }
+    const Tensor& dy = tape_.step(range.use.step).gradient();
+    add_line(range, passed_on(range, one_at(dy, range.low)), number_at(dy, range.low));
+  }
+
+  void add_line(const Candidate& at, double local, double blame) {
+    const Step step = tape_.step(at.use.step);
+    const auto number = static_cast<int>(found_.lines.size());
+    Ledger::Line line{.parent = at.parent,
+                      .step = at.use.step,
+                      .input = at.use.input,
+                      .element = at.low,
+                      .index = inspect::index_text(step.shape(), at.low),
+                      .word = std::string(word_of(step, options_.glossary)),
+                      .name = name_of(step),
+                      .way = way_to(at.parent),
+                      .local = local,
+                      .blame = blame};
+    if (line.contribution() == 0) return;
+    if (at.parent >= 0) found_.lines[static_cast<std::size_t>(at.parent)].followed = true;
+    depths_.push_back(depth_of(at.parent) + 1);
+    if (at.use.step != tape_.backward_from())
+      open({.weight = 0, .order = 0, .parent = number}, line.contribution(), depths_.back());
+    found_.lines.push_back(std::move(line));
+  }
+
+  const Tape& tape_;
+  const LedgerOptions& options_;
+  Uses uses_;
+  Ledger found_;
+  std::int64_t element_ = 0;
+  std::vector<int> depths_;  // of the lines, from 1
+  std::priority_queue<Candidate> open_;
+  std::int64_t order_ = 0;
+};
+
+std::int64_t checked_element(const Shape& shape, std::span<const std::int64_t> index) {
+  if (index.size() != static_cast<std::size_t>(shape.rank()))
+    fail("[ledger] the index has {} places; the tensor has shape {}", index.size(), shape);
+  std::int64_t flat = 0;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    const std::int64_t at = index[static_cast<std::size_t>(axis)];
+    if (at < 0 || at >= shape[axis])
+      fail("[ledger] index {} of axis {} is out of range: the tensor has shape {}", at, axis, shape);
+    flat = flat * shape[axis] + at;
+  }
+  return flat;
+}
+
+}  // namespace
+
+Ledger ledger(const Tape& tape, const Tensor& x, std::span<const std::int64_t> index,
+              const LedgerOptions& options) {
+  if (options.lines < 1) fail("[ledger] {} lines were asked for; need at least 1", options.lines);
+  if (tape.options().keep == Keep::leaves)
+    fail("[ledger] this tape frees what it held as backward passes; a ledger needs one made with Keep::all");
+  (void)tape.grad(x);  // says why there is none
+  return Search(tape, options).run(tape.step_of(x), checked_element(x.shape(), index));
+}
+
+}  // namespace pencil
