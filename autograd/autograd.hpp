@@ -15,6 +15,7 @@
 #include "autograd/inspect/time.hpp"
 #include "autograd/inspect/uses.hpp"
 #include "autograd/inspect/verify.hpp"
+#include "autograd/inspect/why.hpp"
 #include "autograd/op.hpp"
 #include "autograd/ops/attention.hpp"
 #include "autograd/ops/compare.hpp"

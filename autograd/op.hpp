@@ -115,6 +115,8 @@ struct OpParts {
   /// The role its output plays for the glossaries ("weights", "collapse"), unless a Role in scope says
   /// another.
   const char* role = "";
+  /// What it is called when a gradient comes to a step and it passes none on: "a dead relu", "dropped out".
+  const char* zero = "";
   /// Inputs that never have a derivative (labels, masks), although they may be floats.
   std::bitset<64> constant = {};
   /// The arithmetic of one number of the output, by its row-major place (autograd/arithmetic.hpp). Without

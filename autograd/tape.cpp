@@ -39,12 +39,12 @@ void end_life(std::uint64_t serial) {
   live.erase(std::ranges::find(live, serial));
 }
 
+}  // namespace
+
 bool alive(std::uint64_t serial) {
   const std::lock_guard guard(live_lock);
   return std::ranges::find(live, serial) != live.end();
 }
-
-}  // namespace
 
 Arena::~Arena() {
   for (const Block& block : blocks_) pool::release(block.data, block.bytes);

@@ -197,6 +197,9 @@ class Quiet {
   bool before_;
 };
 
+/// Whether the tape with that serial number still lives.
+bool alive(std::uint64_t serial);
+
 /// What the rule of an op's step gives for dy, its gradients checked in number, shape and dtype; recorded
 /// only where asked for.
 Gradients rule_of(const Step& step, const Tensor& dy, Needs needs, bool record);

@@ -14,28 +14,6 @@ namespace pencil {
 
 namespace {
 
-double number_at(const Tensor& x, std::int64_t flat) {
-  return dispatch_float(x.dtype(), [&]<class T>(T) {
-    return static_cast<double>(x.values<T>()[static_cast<std::size_t>(flat)]);
-  });
-}
-
-// dy from `low` to before `high`, each number under a random sign and a factor near 1; zeros elsewhere.
-// Linear in the numbers, so that contributions cannot cancel but by a coincidence.
-Tensor scrambled(const Tensor& dy, std::int64_t low, std::int64_t high) {
-  Tensor y = zeros(dy.shape(), dy.dtype());
-  dispatch_float(dy.dtype(), [&]<class T>(T) {
-    const auto from = dy.values<T>();
-    const auto to = y.writable<T>();
-    for (auto i = static_cast<std::size_t>(low); i < static_cast<std::size_t>(high); ++i) {
-      const std::uint64_t bits = mix(i);
-      const double factor = 0.75 + unit(bits) / 2;
-      to[i] = static_cast<T>(bits & 1 ? from[i] * static_cast<T>(factor) : -from[i] * static_cast<T>(factor));
-    }
-  });
-  return y;
-}
-
 Tensor one_at(const Tensor& like, std::int64_t flat) {
   Tensor y = zeros(like.shape(), like.dtype());
   dispatch_float(y.dtype(), [&]<class T>(T) { y.writable<T>()[static_cast<std::size_t>(flat)] = 1; });
@@ -59,7 +37,7 @@ class Search {
     found_.index = inspect::index_text(asked.shape(), element);
     found_.word = word_of(asked, options_.glossary);
     found_.name = name_of(asked);
-    found_.gradient = number_at(asked.gradient(), element);
+    found_.gradient = inspect::number_at(asked.gradient(), element);
     element_ = element;
     if (step == tape_.backward_from())
       found_.given = found_.gradient;
@@ -121,9 +99,7 @@ class Search {
   void follow(int parent) {
     for (const Use& use : uses_.of(step_of(parent))) {
       const Step reader = tape_.step(use.step);
-      if (reader.kind() != StepKind::op || !reader.gradient().defined() ||
-          !inspect::needs_of(tape_, reader)[static_cast<std::size_t>(use.input)])
-        continue;
+      if (!inspect::brings_gradient(tape_, use)) continue;
       Candidate whole{
           .weight = 0, .order = 0, .parent = parent, .use = use, .high = reader.gradient().size()};
       try {
@@ -138,10 +114,10 @@ class Search {
   // What a reader passes on for a gradient of its output.
   double passed_on(const Candidate& at, const Tensor& dy) const {
     const Tensor dx = inspect::rule_again(tape_.step(at.use.step), dy, at.use.input);
-    return dx.defined() ? number_at(dx, element_of(at.parent)) : 0;
+    return dx.defined() ? inspect::number_at(dx, element_of(at.parent)) : 0;
   }
   double weigh(const Candidate& range) const {
-    return passed_on(range, scrambled(tape_.step(range.use.step).gradient(), range.low, range.high));
+    return passed_on(range, inspect::scrambled(tape_.step(range.use.step).gradient(), range.low, range.high));
   }
 
   // Halves a range down to the number that passes on most, and puts it on a line.
@@ -160,7 +136,7 @@ class Search {
       range = left;
     }
     const Tensor& dy = tape_.step(range.use.step).gradient();
-    add_line(range, passed_on(range, one_at(dy, range.low)), number_at(dy, range.low));
+    add_line(range, passed_on(range, one_at(dy, range.low)), inspect::number_at(dy, range.low));
   }
 
   void add_line(const Candidate& at, double local, double blame) {

@@ -63,12 +63,25 @@ bool differentiable(const Step& step, int input) {
          !(i < 64 && step.op().parts().constant[i]);
 }
 
+bool passes(const Tape& tape, const Step& step, int input) {
+  const int from = step.input_step(input);
+  const auto i = static_cast<std::size_t>(input);
+  return step.kind() == StepKind::op && step.op().differentiable() && from >= 0 &&
+         is_float(tape.step(from).dtype()) && !(i < 64 && step.op().parts().constant[i]);
+}
+
 Needs needs_of(const Tape& tape, const Step& step) {
   Needs needs;
   for (int i = 0; i < step.inputs(); ++i)
     if (differentiable(step, i) && tape.step(step.input_step(i)).needs_gradient())
       needs.set(static_cast<std::size_t>(i));
   return needs;
+}
+
+bool brings_gradient(const Tape& tape, const Use& use) {
+  const Step reader = tape.step(use.step);
+  return reader.kind() == StepKind::op && reader.gradient().defined() &&
+         needs_of(tape, reader)[static_cast<std::size_t>(use.input)];
 }
 
 Readable readable(const Step& step) {
@@ -79,12 +92,35 @@ Readable readable(const Step& step) {
   return step.raw_output().defined() ? Readable::yes : Readable::freed;
 }
 
+Origin origin_of(const Tensor& x) {
+  const std::uint64_t tape = detail::Body::of(x)->tape;
+  return tape == 0 ? Origin::no_tape : detail::alive(tape) ? Origin::live_tape : Origin::ended_tape;
+}
+
+bool share_numbers(const Tensor& a, const Tensor& b) {
+  return a.defined() && b.defined() && detail::Body::of(a)->storage == detail::Body::of(b)->storage;
+}
+
 Tensor only(const Tensor& x, std::int64_t low, std::int64_t high) {
   Tensor y = zeros(x.shape(), x.dtype());
   dispatch_float(x.dtype(), [&]<class T>(T) {
     const auto from = x.values<T>();
     const auto to = y.writable<T>();
     for (auto i = static_cast<std::size_t>(low); i < static_cast<std::size_t>(high); ++i) to[i] = from[i];
+  });
+  return y;
+}
+
+Tensor scrambled(const Tensor& dy, std::int64_t low, std::int64_t high) {
+  Tensor y = zeros(dy.shape(), dy.dtype());
+  dispatch_float(dy.dtype(), [&]<class T>(T) {
+    const auto from = dy.values<T>();
+    const auto to = y.writable<T>();
+    for (auto i = static_cast<std::size_t>(low); i < static_cast<std::size_t>(high); ++i) {
+      const std::uint64_t bits = mix(i);
+      const auto factor = static_cast<T>(0.75 + unit(bits) / 2);
+      to[i] = bits & 1 ? from[i] * factor : -from[i] * factor;
+    }
   });
   return y;
 }
@@ -107,6 +143,12 @@ std::int64_t first_difference(const Tensor& a, const Tensor& b) {
 
 bool same_bits(const Tensor& a, const Tensor& b) {
   return a.shape() == b.shape() && a.dtype() == b.dtype() && first_difference(a, b) < 0;
+}
+
+double number_at(const Tensor& x, std::int64_t flat) {
+  return dispatch(x.dtype(), [&]<class T>(T) {
+    return static_cast<double>(x.values<T>()[static_cast<std::size_t>(flat)]);
+  });
 }
 
 std::string index_text(const Shape& shape, std::int64_t flat) {

@@ -190,6 +190,7 @@ const Op attention_op = built_in("attention", {.forward = attention_forward,
                                                .composed = attention_in_steps,
                                                .work = attention_work,
                                                .role = "mix",
+                                               .zero = "masked, saturated, or multiplied by 0",
                                                .constant = 0b1000});
 
 Computed weights_forward(Inputs in, const Attributes& attributes) {
@@ -233,6 +234,7 @@ const Op weights_op =
                   },
               .work = weights_work,
               .role = "weights",
+              .zero = "masked, or saturated",
               .constant = 0b100});
 
 void check_sides(const char* who, const Tensor& q, const Tensor& k, const AttentionOptions& options) {

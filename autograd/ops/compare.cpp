@@ -61,7 +61,8 @@ const Op where_op = built_in(
                     if (needs[1]) gradients[1] = sum_to(where(condition, dy, 0), s.raw_input(1).shape());
                     if (needs[2]) gradients[2] = sum_to(where(condition, 0, dy), s.raw_input(2).shape());
                     return gradients;
-                  }});
+                  },
+              .zero = "the branch not taken"});
 
 // y = mask ? value : x        dx = mask ? 0 : dy
 const Op masked_fill_op = built_in(
@@ -80,7 +81,8 @@ const Op masked_fill_op = built_in(
                     .rule =
                         [](const Step& s, const Tensor& dy, Needs) {
                           return Gradients{masked_fill(dy, s.input(1), 0), Tensor()};
-                        }});
+                        },
+                    .zero = "masked"});
 
 }  // namespace
 

@@ -30,7 +30,8 @@ const Op dropout_op = detail::built_in(
                     [](const Step& s, const Tensor& dy, Needs) {
                       return Gradients{dropout(dy, s.attribute<double>("rate"), key_of(s.attributes()))};
                     },
-                .work = detail::work_per_number(1, 1)});
+                .work = detail::work_per_number(1, 1),
+                .zero = "dropped out"});
 
 }  // namespace
 

@@ -180,11 +180,12 @@ OpParts formula_parts(const std::string& word, FormulaReadings readings, int ari
 
 // A built-in op: its formula's kernels are compiled for every instruction set and looked up when it runs.
 template <class F>
-Op made_of(const char* word) {
-  return detail::built_in(word, formula_parts(word,
-                                              {&kernels::builtin<F, float>, &kernels::builtin<F, double>,
-                                               &detail::formula_arithmetic<F>},
-                                              F::arity));
+Op made_of(const char* word, const char* zero = "") {
+  OpParts parts = formula_parts(
+      word, {&kernels::builtin<F, float>, &kernels::builtin<F, double>, &detail::formula_arithmetic<F>},
+      F::arity);
+  parts.zero = zero;
+  return detail::built_in(word, std::move(parts));
 }
 
 Tensor apply_pair(const Op& op, const Operand& x, const Operand& y) {
@@ -197,30 +198,30 @@ namespace f = kernels::formulas;
 // Each formula stands in kernels/formulas.hpp, with its derivatives' conventions.
 const Op add_op = made_of<f::Add>("add");
 const Op sub_op = made_of<f::Sub>("sub");
-const Op mul_op = made_of<f::Mul>("mul");
-const Op div_op = made_of<f::Div>("div");
+const Op mul_op = made_of<f::Mul>("mul", "multiplied by 0");
+const Op div_op = made_of<f::Div>("div", "0 divided by it");
 const Op pow_op = made_of<f::Pow>("pow");
-const Op maximum_op = made_of<f::Maximum>("maximum");
-const Op minimum_op = made_of<f::Minimum>("minimum");
-const Op clamp_op = made_of<f::Clamp>("clamp");
+const Op maximum_op = made_of<f::Maximum>("maximum", "not the larger");
+const Op minimum_op = made_of<f::Minimum>("minimum", "not the smaller");
+const Op clamp_op = made_of<f::Clamp>("clamp", "clamped");
 const Op neg_op = made_of<f::Neg>("neg");
-const Op square_op = made_of<f::Square>("square");
-const Op exp_op = made_of<f::Exp>("exp");
+const Op square_op = made_of<f::Square>("square", "at 0");
+const Op exp_op = made_of<f::Exp>("exp", "underflow");
 const Op log_op = made_of<f::Log>("log");
 const Op sqrt_op = made_of<f::Sqrt>("sqrt");
 const Op rsqrt_op = made_of<f::Rsqrt>("rsqrt");
 const Op sin_op = made_of<f::Sin>("sin");
 const Op cos_op = made_of<f::Cos>("cos");
-const Op tanh_op = made_of<f::Tanh>("tanh");
-const Op sigmoid_op = made_of<f::Sigmoid>("sigmoid");
-const Op relu_op = made_of<f::Relu>("relu");
+const Op tanh_op = made_of<f::Tanh>("tanh", "saturated");
+const Op sigmoid_op = made_of<f::Sigmoid>("sigmoid", "saturated");
+const Op relu_op = made_of<f::Relu>("relu", "a dead relu");
 const Op abs_op = made_of<f::Abs>("abs");
-const Op erf_op = made_of<f::Erf>("erf");
-const Op softplus_op = made_of<f::Softplus>("softplus");
-const Op log_sigmoid_op = made_of<f::LogSigmoid>("log_sigmoid");
-const Op gelu_op = made_of<f::Gelu>("gelu");
-const Op silu_op = made_of<f::Silu>("silu");
-const Op safe_sqrt_op = made_of<f::SafeSqrt>("safe_sqrt");
+const Op erf_op = made_of<f::Erf>("erf", "saturated");
+const Op softplus_op = made_of<f::Softplus>("softplus", "saturated");
+const Op log_sigmoid_op = made_of<f::LogSigmoid>("log_sigmoid", "saturated");
+const Op gelu_op = made_of<f::Gelu>("gelu", "saturated");
+const Op silu_op = made_of<f::Silu>("silu", "saturated");
+const Op safe_sqrt_op = made_of<f::SafeSqrt>("safe_sqrt", "at 0");
 const Op safe_log_op = made_of<f::SafeLog>("safe_log");
 
 }  // namespace

@@ -44,7 +44,8 @@ const Op gather_op =
                   [](const Step& s, const Tensor& dy, Needs) {
                     const int axis = axis_of(s.attributes());
                     return Gradients{scatter_add(dy, axis, s.input(1), s.raw_input(0).size(axis)), Tensor()};
-                  }});
+                  },
+              .zero = "never picked"});
 
 // x = y added up at ids        dy[…, j, …] = dx[…, ids[…, j, …], …]
 const Op scatter_add_op = built_in(
@@ -85,11 +86,14 @@ Computed embedding_forward(Inputs in, const Attributes&) {
 
 // y[…] = table[ids[…]]        dtable = dy added up at ids, but for the padding row
 const Op embedding_op =
-    built_in("embedding", {.forward = embedding_forward, .rule = [](const Step& s, const Tensor& dy, Needs) {
-                             return Gradients{scatter_rows(dy, s.input(1), s.raw_input(0).size(0),
-                                                           {.padding = padding_of(s.attributes())}),
-                                              Tensor()};
-                           }});
+    built_in("embedding", {.forward = embedding_forward,
+                           .rule =
+                               [](const Step& s, const Tensor& dy, Needs) {
+                                 return Gradients{scatter_rows(dy, s.input(1), s.raw_input(0).size(0),
+                                                               {.padding = padding_of(s.attributes())}),
+                                                  Tensor()};
+                               },
+                           .zero = "never looked up, or padding"});
 
 Computed scatter_rows_forward(Inputs in, const Attributes& attributes) {
   const Tensor &y = in[0], &ids = in[1];

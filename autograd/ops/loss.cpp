@@ -76,6 +76,7 @@ const Op bce_op =
                                           },
                                       .work = work_per_number(3, 2),
                                       .role = "loss",
+                                      .zero = "clipped",
                                       .constant = 0b10});
 
 Computed cross_entropy_forward(Inputs in, const Attributes&) {
@@ -115,7 +116,8 @@ const Op cross_entropy_op =
                                      return -middle;
                                    },
                                .work = work_per_number(3, 3),
-                               .role = "loss"});
+                               .role = "loss",
+                               .zero = "saturated"});
 
 // z = mean (p − y)²        dp = dz 2 (p − y) / n        dy = −dp
 const Op mse_op = built_in("mse", {.forward =
@@ -133,7 +135,8 @@ const Op mse_op = built_in("mse", {.forward =
                                          return gradients;
                                        },
                                    .work = work_per_number(3, 2),
-                                   .role = "loss"});
+                                   .role = "loss",
+                                   .zero = "no error left"});
 
 bool same_but_for_last_one(const Shape& longer, const Shape& shorter) {
   return longer.rank() == shorter.rank() + 1 && longer[-1] == 1 && longer.without(-1) == shorter;

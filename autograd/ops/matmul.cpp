@@ -116,8 +116,9 @@ Work matmul_work(const WorkSizes& sizes, const Attributes& attributes) {
 }
 
 // c = a b        da = dc bᵀ        db = aᵀ dc        (the other way round where a or b is read transposed)
-const Op matmul_op =
-    built_in("matmul", {.forward = matmul_forward, .rule = matmul_rule, .work = matmul_work});
+const Op matmul_op = built_in(
+    "matmul",
+    {.forward = matmul_forward, .rule = matmul_rule, .work = matmul_work, .zero = "multiplied by 0"});
 
 Shape rows_of(const Shape& x) { return Shape(x.sizes().first(x.sizes().size() - 1)); }
 
@@ -157,8 +158,9 @@ Work linear_work(const WorkSizes& sizes, const Attributes&) {
 }
 
 // y = x Wᵀ + b        dx = dy W        dW = dyᵀ x        db = dy summed over all rows
-const Op linear_op =
-    built_in("linear", {.forward = linear_forward, .rule = linear_rule, .work = linear_work});
+const Op linear_op = built_in(
+    "linear",
+    {.forward = linear_forward, .rule = linear_rule, .work = linear_work, .zero = "multiplied by 0"});
 
 void check_linear(const Tensor& x, const Tensor& weight) {
   detail::need_floats("linear", x, weight);

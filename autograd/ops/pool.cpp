@@ -66,6 +66,7 @@ const Op mean_pool_op =
                                },
                            .work = work_per_number(1, 0),
                            .role = "collapse",
+                           .zero = "masked",
                            .constant = 0b10});
 
 // 1 where a number of x may be the largest; no tensor where all may.
@@ -101,6 +102,7 @@ const Op max_pool_op = built_in("max_pool", {.forward = max_pool_forward,
                                              .rule = max_pool_rule,
                                              .work = work_per_number(1, 2),
                                              .role = "collapse",
+                                             .zero = "masked, or not the largest",
                                              .constant = 0b10});
 
 void check_sheet(const char* who, const Tensor& x) {

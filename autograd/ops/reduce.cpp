@@ -114,11 +114,15 @@ Gradients extreme_rule(const Step& s, const Tensor& dy, Needs) {
 }
 
 // y = max x        dx = dy / ties where x = y, else 0
-const Op max_op =
-    built_in("max", {.forward = extreme_forward<true>, .rule = extreme_rule, .work = work_per_number(1, 2)});
+const Op max_op = built_in("max", {.forward = extreme_forward<true>,
+                                   .rule = extreme_rule,
+                                   .work = work_per_number(1, 2),
+                                   .zero = "not the largest"});
 // y = min x        dx = dy / ties where x = y, else 0
-const Op min_op =
-    built_in("min", {.forward = extreme_forward<false>, .rule = extreme_rule, .work = work_per_number(1, 2)});
+const Op min_op = built_in("min", {.forward = extreme_forward<false>,
+                                   .rule = extreme_rule,
+                                   .work = work_per_number(1, 2),
+                                   .zero = "not the smallest"});
 
 Tensor deviations(const Tensor& x, const Attributes& attributes) {
   const Tensor middle = mean(x, axes_argument(attributes), true);
@@ -144,7 +148,8 @@ const Op var_op =
                            const Tensor each = kept(s, dy) * (2 / freedom(x.shape(), s.attributes()));
                            return Gradients{each * deviations(x, s.attributes())};
                          },
-                     .work = work_per_number(4, 3)});
+                     .work = work_per_number(4, 3),
+                     .zero = "all the same"});
 
 // dy / y, and 0 where y is 0.
 Tensor over_root(const Step& s, const Tensor& dy) {
@@ -163,7 +168,8 @@ const Op std_op = built_in(
                   const Tensor each = over_root(s, dy) / freedom(x.shape(), s.attributes());
                   return Gradients{each * deviations(x, s.attributes())};
                 },
-            .work = work_per_number(4, 3)});
+            .work = work_per_number(4, 3),
+            .zero = "all the same"});
 
 // y = √Σx²        dx = dy / y · x, 0 where y = 0
 const Op norm_op = built_in("norm", {.forward =
@@ -172,7 +178,8 @@ const Op norm_op = built_in("norm", {.forward =
                                          },
                                      .rule = [](const Step& s, const Tensor& dy,
                                                 Needs) { return Gradients{over_root(s, dy) * s.input(0)}; },
-                                     .work = work_per_number(2, 1)});
+                                     .work = work_per_number(2, 1),
+                                     .zero = "all 0"});
 
 // Where y is −∞ every x is, and e^(x − 0) is the 0 that e^(x − y) cannot say.
 Tensor finite_or_zero(const Tensor& m) {

@@ -56,11 +56,14 @@ Computed unslice_forward(Inputs in, const Attributes& attributes) {
 
 // y = x[…, start : start + step·count : step, …]        dx = dy there, 0 elsewhere
 const Op slice_op = built_in(
-    "slice", {.forward = slice_forward, .rule = [](const Step& s, const Tensor& dy, Needs) {
-                const int axis = axis_of(s.attributes());
-                const kernels::Range range = range_of(s.attributes());
-                return Gradients{unslice(dy, axis, s.raw_input(0).size(axis), range.start, range.step)};
-              }});
+    "slice", {.forward = slice_forward,
+              .rule =
+                  [](const Step& s, const Tensor& dy, Needs) {
+                    const int axis = axis_of(s.attributes());
+                    const kernels::Range range = range_of(s.attributes());
+                    return Gradients{unslice(dy, axis, s.raw_input(0).size(axis), range.start, range.step)};
+                  },
+              .zero = "cut off"});
 
 Tensor sliced(const Located& x, int axis, const kernels::Range& range) {
   return apply(
@@ -95,7 +98,8 @@ const Op row_op = built_in(
                 [](const Step& s, const Tensor& dy, Needs) {
                   return Gradients{unslice(unsqueeze(dy, 0), 0, s.raw_input(0).size(0),
                                            s.attribute<std::int64_t>("index"))};
-                }});
+                },
+            .zero = "cut off"});
 
 }  // namespace
 

@@ -86,7 +86,8 @@ const Op softmax_op = built_in(
                     [](const Step& s, const Tensor& dy, Needs) {
                       return Gradients{apply(softmax_gradient_op, {s.output(), dy}, s.attributes())};
                     },
-                .work = work_per_number(4, 4)});
+                .work = work_per_number(4, 4),
+                .zero = "saturated"});
 
 // The same where the mask is not 0; 0 elsewhere
 const Op masked_softmax_op =
@@ -97,7 +98,8 @@ const Op masked_softmax_op =
                     return Gradients{apply(softmax_gradient_op, {s.output(), dy, s.input(1)}, s.attributes()),
                                      Tensor()};
                   },
-              .work = work_per_number(4, 4)});
+              .work = work_per_number(4, 4),
+              .zero = "masked, or saturated"});
 
 // y = x − log Σ eˣ        dx = dy − e^y Σ dy
 const Op log_softmax_op =
@@ -117,7 +119,8 @@ const Op log_softmax_op =
                                    const Tensor total = sum(dy, axis_of(s.attributes()), true);
                                    return Gradients{dy - exp(s.output()) * total};
                                  },
-                             .work = work_per_number(4, 4)});
+                             .work = work_per_number(4, 4),
+                             .zero = "saturated"});
 
 Computed layer_norm_forward(Inputs in, const Attributes& attributes) {
   const Tensor& x = in[0];
@@ -170,7 +173,8 @@ const Op layer_norm_op =
                                   const Tensor scaled = normal * in[1];
                                   return scaled + in[2];
                                 },
-                            .work = layer_norm_work});
+                            .work = layer_norm_work,
+                            .zero = "multiplied by 0"});
 
 int float_axis(const char* who, const Tensor& x, int axis) {
   detail::need_float(who, x);
