@@ -8,6 +8,7 @@
 #include "autograd/format.hpp"
 #include "autograd/inspect/dot.hpp"
 #include "autograd/inspect/dump.hpp"
+#include "autograd/inspect/flow.hpp"
 #include "autograd/inspect/glossary.hpp"
 #include "autograd/inspect/ledger.hpp"
 #include "autograd/inspect/memory.hpp"

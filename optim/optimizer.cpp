@@ -77,7 +77,7 @@ StepReport Optimizer::step(Where where) {
     used.push_back(i);
     gradients.push_back(parameter.grad());
     norms.push_back(detail::finite_norm(word_, gradients.back(), name(i)));
-    report.parameters.push_back({.name = name(i), .gradient_norm = norms.back()});
+    report.parameters.push_back({.name = name(i), .parameter = parameter, .gradient_norm = norms.back()});
   }
   report.gradient_norm = detail::joined(norms);
   if (options_.clip_norm > 0 && report.gradient_norm > options_.clip_norm)

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "autograd/inspect/flow.hpp"
 #include "autograd/tensor.hpp"
 #include "optim/gradients.hpp"
 #include "optim/schedule.hpp"
@@ -23,13 +24,8 @@ struct StepOptions {
   bool norms = false;
 };
 
-/// What a step did to one parameter.
-struct ParameterReport {
-  std::string name;
-  double gradient_norm = 0;  ///< before clipping
-  double update_norm = 0;    ///< of new minus old weights; with StepOptions::norms
-  double weight_norm = 0;    ///< after the update; with StepOptions::norms
-};
+/// What a step did to one parameter; the last two norms with StepOptions::norms.
+using ParameterReport = ParameterUpdate;
 
 /// What a step did. Parameters without a name are called "parameter 3", by their place in the optimizer.
 struct StepReport {
@@ -42,6 +38,9 @@ struct StepReport {
   /// Parameters that the tape alive on this thread brought a gradient to and that no optimizer holds: usually
   /// forgotten ones.
   std::vector<std::string> unheld;
+
+  /// So that `flow(tape, adam.step())` says whether gradients flow (autograd/inspect/flow.hpp).
+  operator std::span<const ParameterUpdate>() const { return parameters; }  // NOLINT: silent on purpose
 };
 
 /// Parameters and what updates them: the common part of all optimizers.

@@ -133,6 +133,18 @@ TEST_CASE("the report holds the norms of gradients, updates and weights") {
   CHECK(report.factor == 1);
 }
 
+TEST_CASE("flow takes what a step returned, although the step has used the gradients up") {
+  const Tensor a = parameter_of({3, 0}, "head.weight");
+  SGD sgd({a}, {.learning_rate = 0.5}, {.norms = true});
+  Tape tape{{.keep = Keep::leaves}};
+  tape.backward(sum(a * tensor({6, 8}, f64)));
+  const Flow found = flow(tape, sgd.step());
+  REQUIRE(found.parameters.size() == 1);
+  CHECK(found.parameters[0].name == "head.weight");
+  CHECK(found.parameters[0].norm == 10);
+  CHECK(found.parameters[0].ratio == 5. / 4);
+}
+
 TEST_CASE("parameters with a gradient that no optimizer holds are listed") {
   const Tensor a = parameter_of({1, 2}, "a"), b = parameter_of({1, 2}, "b"), c = parameter_of({1, 2}, "c"),
                target = vector_of({0, 0});
