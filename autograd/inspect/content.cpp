@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "autograd/inspect/memory.hpp"
+
 namespace pencil::inspect {
 
 namespace {
@@ -23,9 +25,10 @@ Content::Content(const Tape& tape, const DumpOptions& options)
       shown_(selected(tape, options.filter, options.glossary)),
       lines_(lines_of(tape, shown_, options.fold)) {
   if (!options.bytes) return;
-  const std::vector<std::int64_t> each = bytes_of_steps(tape);
+  const std::vector<StepBytes> each = memory(tape).steps;
   bytes_.push_back(0);
-  for (const int number : shown_) bytes_.push_back(bytes_.back() + each[static_cast<std::size_t>(number)]);
+  for (const int number : shown_)
+    bytes_.push_back(bytes_.back() + each[static_cast<std::size_t>(number)].total());
 }
 
 std::string_view Content::first_module(const Line& line) const {

@@ -22,7 +22,7 @@ struct DumpOptions {
   bool shape = true;
   bool value = true;
   bool blame = true;
-  bool bytes = false;  // also the memory a step holds: value, what it saved, blame; shared memory counts once
+  bool bytes = false;  // also what a step holds: value, what it saved, blame, each number once (see memory)
   bool time = false;   // also how long forward and backward took, where the tape measured it
   int fold = 0;   // n: steps of a module n names deep in one line, and repeats rolled up; 0: a line a step
   int width = 0;  // lines are cut at so many columns, the last being "…"; 0: never

@@ -1,7 +1,6 @@
 #include "autograd/inspect/facts.hpp"
 
 #include <algorithm>
-#include <unordered_set>
 
 namespace pencil::inspect {
 
@@ -83,24 +82,6 @@ std::string_view name_of(BlameFact::State state) {
       break;
   }
   return "freed";
-}
-
-std::vector<std::int64_t> bytes_of_steps(const Tape& tape) {
-  std::unordered_set<const detail::Storage*> seen;
-  const auto held = [&](const Tensor& x) {
-    if (!x.defined()) return std::int64_t{0};
-    const detail::Storage* storage = detail::Body::of(x)->storage;
-    return seen.insert(storage).second ? storage->bytes : 0;
-  };
-  std::vector<std::int64_t> bytes;
-  bytes.reserve(static_cast<std::size_t>(tape.size()));
-  for (int i = 0; i < tape.size(); ++i) {
-    const Step step = tape.step(i);
-    std::int64_t sum = held(step.raw_output()) + held(step.gradient());
-    for (int k = 0; k < step.saved_count(); ++k) sum += held(step.raw_saved(k));
-    bytes.push_back(sum);
-  }
-  return bytes;
 }
 
 }  // namespace pencil::inspect

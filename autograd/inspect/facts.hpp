@@ -7,7 +7,6 @@
 #include <optional>
 #include <string_view>
 #include <unordered_map>
-#include <vector>
 
 #include "autograd/tape.hpp"
 
@@ -59,9 +58,5 @@ class Facts {
 std::string_view name_of(StepKind kind);
 /// "ends here", "none came", …
 std::string_view name_of(BlameFact::State state);
-
-/// How many bytes each step holds: its value, what it saved and its blame. Memory that several share (a
-/// reshape's) counts for the first of them.
-std::vector<std::int64_t> bytes_of_steps(const Tape& tape);
 
 }  // namespace pencil::inspect
