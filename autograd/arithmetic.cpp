@@ -30,7 +30,7 @@ Worked Worksheet::add(WorkedTerm term, std::span<const Worked> operands) {
   return {this, static_cast<int>(terms_.size()) - 1, term.value};
 }
 
-Worked Worksheet::input(int i, std::int64_t element) {
+double Worksheet::read(int i, std::int64_t element) const {
   const Tensor& x = step_.input(i);
   if (element < 0 || element >= x.size())
     fail("[{}] input {} of shape {} has no number {}", step_.word(), i, x.shape(), element);
@@ -38,10 +38,15 @@ Worked Worksheet::input(int i, std::int64_t element) {
   dispatch(x.dtype(), [&]<class T>(T) {
     value = static_cast<double>(x.values<T>()[static_cast<std::size_t>(element)]);
   });
+  return value;
+}
+
+Worked Worksheet::input(int i, std::int64_t element) {
+  const double value = read(i, element);
   return add({.kind = WorkedKind::input, .input = i, .element = element, .value = value}, {});
 }
 
-Worked Worksheet::broadcast_input(int i, std::int64_t element) {
+std::int64_t Worksheet::broadcast_place(int i, std::int64_t element) const {
   const Shape &to = step_.shape(), &from = step_.input(i).shape();
   std::int64_t place = 0, stride = 1;
   for (int axis = from.rank() - 1, wide = to.rank() - 1; axis >= 0; --axis, --wide) {
@@ -50,7 +55,7 @@ Worked Worksheet::broadcast_input(int i, std::int64_t element) {
     if (from[axis] != 1) place += at * stride;
     stride *= from[axis];
   }
-  return input(i, place);
+  return place;
 }
 
 Worked Worksheet::number(double value) { return add({.value = value}, {}); }
@@ -59,6 +64,10 @@ Worked Worksheet::sum(std::span<const Worked> terms) {
   double total = 0;
   for (const Worked& x : terms) total += x.value();
   return add({.kind = WorkedKind::sum, .value = total}, terms);
+}
+
+Worked Worksheet::call(std::string_view function, double value, std::span<const Worked> operands) {
+  return add({.kind = WorkedKind::call, .value = value, .function = function}, operands);
 }
 
 Worked Worksheet::line(std::string_view role, const Worked& x) {

@@ -145,11 +145,18 @@ class Worksheet {
   /// (Step::input).
   Worked input(int i, std::int64_t element);
   /// The number of input i that broadcasting pairs with an element of the output.
-  Worked broadcast_input(int i, std::int64_t element);
+  Worked broadcast_input(int i, std::int64_t element) { return input(i, broadcast_place(i, element)); }
+  std::int64_t broadcast_place(int i, std::int64_t element) const;
+  /// A number of an input that takes no part in the arithmetic but says which numbers do: of a mask, an id.
+  double read(int i, std::int64_t element) const;
   /// A number that is no input but a finding of the op's own, shown as it stands: a mean kept from forward.
   Worked number(double value);
   /// The sum of any number of terms, as one term.
   Worked sum(std::span<const Worked> terms);
+  /// A function of any number of terms that comes to `value`: the largest of them, "max", the smallest,
+  /// "min", the place of the largest, "argmax", counted from 0, a number without its fraction, "trunc". A
+  /// string literal.
+  Worked call(std::string_view function, double value, std::span<const Worked> operands);
   /// Writes a term on a line of its own, under a role; returns it. A string literal.
   Worked line(std::string_view role, const Worked& x);
   /// A remark that stands below the arithmetic: "computed as e^(x − 4)".

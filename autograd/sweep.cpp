@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "autograd/arithmetic.hpp"
 #include "autograd/create.hpp"
 #include "autograd/tape_body.hpp"
 
@@ -16,6 +17,11 @@ const Op& accumulate_op() {
                       .rule =
                           [](const Step&, const Tensor& dy, Needs) {
                             return Gradients{dy, dy};
+                          },
+                      .explain =
+                          [](Worksheet& sheet, std::int64_t element) {
+                            const Worked a = sheet.input(0, element);
+                            return a + sheet.input(1, element);
                           }}};
   return op;
 }

@@ -4,28 +4,25 @@
 
 #include "autograd/create.hpp"
 #include "autograd/kernels/attention.hpp"
+#include "autograd/ops/attention_steps.hpp"
 #include "autograd/ops/elementwise.hpp"
 #include "autograd/ops/matmul.hpp"
 #include "autograd/ops/reduce.hpp"
 #include "autograd/ops/shape_ops.hpp"
-#include "autograd/ops/softmax.hpp"
 #include "autograd/ops/support.hpp"
 #include "autograd/tape.hpp"
 
 namespace pencil {
 
+using detail::attention_mask;
 using detail::built_in;
+using detail::heads_apart;
+using detail::heads_of;
+using detail::heads_together;
+using detail::mask_shape;
+using detail::weights_mask;
 
 namespace {
-
-// A mask as (batch, heads, rows, keys), each its size or 1.
-Shape mask_shape(const Tensor& mask) {
-  if (mask.rank() == 4) return mask.shape();
-  if (mask.rank() == 3) return mask.shape().inserted(1, 1);
-  return mask.shape().inserted(0, 1).inserted(0, 1);
-}
-
-std::int64_t heads_of(const Attributes& attributes) { return attributes.get<std::int64_t>("heads"); }
 
 // The sizes for the kernels; in[mask_at] is the mask if there is one.
 kernels::AttentionShape shape_for(Inputs in, std::size_t mask_at, const Attributes& attributes) {
@@ -50,9 +47,6 @@ kernels::AttentionShape shape_for(Inputs in, std::size_t mask_at, const Attribut
   }
   return shape;
 }
-
-constexpr std::size_t attention_mask = 3;  // q, k, v, mask
-constexpr std::size_t weights_mask = 2;    // q, k, mask
 
 Computed attention_forward(Inputs in, const Attributes& attributes) {
   const kernels::AttentionShape shape = shape_for(in, attention_mask, attributes);
@@ -89,73 +83,6 @@ Gradients attention_rule(const Step& s, const Tensor& dy, Needs needs) {
   return gradients;
 }
 
-// (…, rows, heads · width) → (…, heads, rows, width) and back; one head stays as it is.
-Tensor heads_apart(const Tensor& x, std::int64_t heads) {
-  if (heads == 1) return x;
-  const std::int64_t width = x.size(-1) / heads;
-  if (x.rank() == 2) return permute(reshape(x, {x.size(0), heads, width}), {1, 0, 2});
-  return permute(reshape(x, {x.size(0), x.size(1), heads, width}), {0, 2, 1, 3});
-}
-
-Tensor heads_together(const Tensor& x, const Shape& shape) {
-  if (x.shape() == shape) return x;
-  const Role role("glue");
-  const Tensor side_by_side = x.rank() == 3 ? permute(x, {1, 0, 2}) : permute(x, {0, 2, 1, 3});
-  return reshape(side_by_side, shape);
-}
-
-// 1 where a row may look at a key, as it broadcasts against scores (…, rows, keys) of a step with separated
-// heads; no tensor where every row sees every key.
-Tensor visible(Inputs in, std::size_t mask_at, const Attributes& attributes, const Shape& scores) {
-  const bool masked = in.size() > mask_at, causal = attributes.get<bool>("causal");
-  if (!masked && !causal) return {};
-  Shape shape = masked ? mask_shape(in[mask_at]) : Shape{1, 1, 1, scores[-1]};
-  if (causal) shape = shape.with(2, scores[-2]);
-  const Tensor given =
-      masked ? detail::spread(with_shape(in[mask_at], mask_shape(in[mask_at])), shape) : ones(shape, i32);
-  Tensor seen = empty(shape, i32);
-  const auto from = given.values<std::int32_t>();
-  const auto to = seen.writable<std::int32_t>();
-  const std::int64_t rows = scores[-2], keys = scores[-1];
-  for (std::int64_t i = 0; i < given.size(); ++i) {
-    const bool before = !causal || i % keys <= i / keys % rows + keys - rows;
-    to[static_cast<std::size_t>(i)] = before && from[static_cast<std::size_t>(i)] != 0;
-  }
-  if (heads_of(attributes) == 1) shape = shape.without(1);
-  if (in[0].rank() == 2) shape = shape.without(0);
-  return with_shape(seen, shape);
-}
-
-// The weights with separated heads, in simple ops: (…, rows, keys).
-Tensor weights_in_steps(Inputs in, std::size_t mask_at, const Attributes& attributes) {
-  const std::int64_t heads = heads_of(attributes);
-  const Tensor q = heads_apart(in[0], heads);
-  const Tensor k = heads_apart(in[1], heads);
-  Tensor scores, scaled;
-  {
-    const Role role("scores");
-    scores = matmul(q, k, {.transpose_right = true});
-  }
-  {
-    const Role role("scale");
-    scaled = scores * attributes.get<double>("scale");
-  }
-  const Role role("weights");
-  const Tensor seen = visible(in, mask_at, attributes, scaled.shape());
-  return seen.defined() ? masked_softmax(scaled, seen) : softmax(scaled);
-}
-
-Tensor attention_in_steps(Inputs in, const Attributes& attributes) {
-  const Tensor weights = weights_in_steps(in, attention_mask, attributes);
-  const Tensor v = heads_apart(in[2], heads_of(attributes));
-  Tensor mix;
-  {
-    const Role role("mix");
-    mix = matmul(weights, v);
-  }
-  return heads_together(mix, in[0].shape().with(-1, in[2].size(-1)));
-}
-
 // How many scores there are, over batch and heads, and the multiplications and additions that one takes.
 struct Scores {
   double count, products;
@@ -187,11 +114,12 @@ Work weights_work(const WorkSizes& sizes, const Attributes& attributes) {
 // dv = wᵀ dy        ds = w (dw − Σ w dw), dw = dy vᵀ        dq = scale ds k        dk = scale dsᵀ q
 const Op attention_op = built_in("attention", {.forward = attention_forward,
                                                .rule = attention_rule,
-                                               .composed = attention_in_steps,
+                                               .composed = detail::attention_in_steps,
                                                .work = attention_work,
                                                .role = "mix",
                                                .zero = "masked, saturated, or multiplied by 0",
-                                               .constant = 0b1000});
+                                               .constant = 0b1000,
+                                               .explain = detail::explain_attention});
 
 Computed weights_forward(Inputs in, const Attributes& attributes) {
   const kernels::AttentionShape shape = shape_for(in, weights_mask, attributes);
@@ -203,7 +131,7 @@ Computed weights_forward(Inputs in, const Attributes& attributes) {
   return weights;
 }
 
-// The same as weights_in_steps; q and k with separated heads, ds under the shape of their scores.
+// As weights_in_steps has it; q and k with separated heads, ds under the shape of their scores.
 Gradients weights_rule(const Step& s, const Tensor& dy, Needs needs) {
   const std::vector<Tensor> in = inputs_of(s);
   const std::int64_t heads = heads_of(s.attributes());
@@ -221,21 +149,14 @@ Gradients weights_rule(const Step& s, const Tensor& dy, Needs needs) {
 
 // w = softmax(scale q kᵀ) over what may be looked at
 // dq = scale ds k        dk = scale dsᵀ q        with ds = w (dw − Σ w dw)
-const Op weights_op =
-    built_in("attention_weights",
-             {.forward = weights_forward,
-              .rule = weights_rule,
-              .composed =
-                  [](Inputs in, const Attributes& attributes) {
-                    const Tensor weights = weights_in_steps(in, weights_mask, attributes);
-                    const std::int64_t batch = in[0].rank() == 3 ? in[0].size(0) : 1;
-                    const Shape shape{batch, heads_of(attributes), in[0].size(-2), in[1].size(-2)};
-                    return weights.shape() == shape ? weights : reshape(weights, shape);
-                  },
-              .work = weights_work,
-              .role = "weights",
-              .zero = "masked, or saturated",
-              .constant = 0b100});
+const Op weights_op = built_in("attention_weights", {.forward = weights_forward,
+                                                     .rule = weights_rule,
+                                                     .composed = detail::weights_in_steps,
+                                                     .work = weights_work,
+                                                     .role = "weights",
+                                                     .zero = "masked, or saturated",
+                                                     .constant = 0b100,
+                                                     .explain = detail::explain_weights});
 
 void check_sides(const char* who, const Tensor& q, const Tensor& k, const AttentionOptions& options) {
   const int heads = options.heads;

@@ -1,7 +1,11 @@
 // Tensor::to and Tensor::detach.
 
+#include <array>
+#include <cmath>
+
 #include "autograd/kernels/indexing.hpp"
 #include "autograd/ops/support.hpp"
+#include "autograd/ops/worked.hpp"
 #include "autograd/tape.hpp"
 
 namespace pencil {
@@ -34,17 +38,24 @@ Computed truncate_forward(Inputs in, const Attributes&) {
   return y;
 }
 
+Worked explain_truncate(Worksheet& sheet, std::int64_t element) {
+  const Worked x = sheet.input(0, element);
+  const double whole = std::trunc(x.value());
+  return whole == x.value() ? x : sheet.call("trunc", whole, std::array{x});
+}
+
 // y = x in another float type        dx = dy in x's
-const Op cast_op =
-    built_in("cast", {.forward = cast_forward, .rule = [](const Step& s, const Tensor& dy, Needs) {
-                        return Gradients{dy.to(s.raw_input(0).dtype())};
-                      }});
+const Op cast_op = built_in("cast", {.forward = cast_forward,
+                                     .rule = [](const Step& s, const Tensor& dy,
+                                                Needs) { return Gradients{dy.to(s.raw_input(0).dtype())}; },
+                                     .explain = detail::same_place});
 // y = x without its fraction: a mark
-const Op truncate_op = built_in("truncate", {.forward = truncate_forward});
+const Op truncate_op = built_in("truncate", {.forward = truncate_forward, .explain = explain_truncate});
 // y = x: a mark
-const Op detach_op = built_in("detach", {.forward = [](Inputs in, const Attributes&) {
-                                return Computed(with_shape(in[0], in[0].shape()));
-                              }});
+const Op detach_op = built_in(
+    "detach",
+    {.forward = [](Inputs in, const Attributes&) { return Computed(with_shape(in[0], in[0].shape())); },
+     .explain = detail::same_place});
 
 }  // namespace
 

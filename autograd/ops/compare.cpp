@@ -1,8 +1,11 @@
 #include "autograd/ops/compare.hpp"
 
+#include <functional>
+
 #include "autograd/kernels/select.hpp"
 #include "autograd/ops/shape_ops.hpp"
 #include "autograd/ops/support.hpp"
+#include "autograd/ops/worked.hpp"
 #include "autograd/tape.hpp"
 
 namespace pencil {
@@ -14,25 +17,32 @@ using kernels::Comparison;
 namespace {
 
 // y = 1 where a ∘ b, else 0: a mark
-Op comparison(const char* word, Comparison comparison) {
-  return built_in(word, {.forward = [word, comparison](Inputs in, const Attributes&) {
-                    const Shape shape = broadcast(in[0].shape(), in[1].shape(), word);
-                    const Tensor a = spread(in[0], shape), b = spread(in[1], shape);
-                    Tensor y = empty(shape, i32);
-                    dispatch(a.dtype(), [&]<class T>(T) {
-                      kernels::compare(comparison, y.size(), a.values<T>().data(), b.values<T>().data(),
-                                       y.writable<std::int32_t>().data());
-                    });
-                    return Computed(y);
-                  }});
+template <class Compare>
+Op comparison(const char* word, Comparison comparison, Compare worked) {
+  return built_in(word, {.forward =
+                             [word, comparison](Inputs in, const Attributes&) {
+                               const Shape shape = broadcast(in[0].shape(), in[1].shape(), word);
+                               const Tensor a = spread(in[0], shape), b = spread(in[1], shape);
+                               Tensor y = empty(shape, i32);
+                               dispatch(a.dtype(), [&]<class T>(T) {
+                                 kernels::compare(comparison, y.size(), a.values<T>().data(),
+                                                  b.values<T>().data(), y.writable<std::int32_t>().data());
+                               });
+                               return Computed(y);
+                             },
+                         .explain =
+                             [worked](Worksheet& sheet, std::int64_t element) {
+                               const Worked a = sheet.broadcast_input(0, element);
+                               return select(worked(a, sheet.broadcast_input(1, element)), 1, 0);
+                             }});
 }
 
-const Op equal_op = comparison("equal", Comparison::equal);
-const Op not_equal_op = comparison("not_equal", Comparison::not_equal);
-const Op less_op = comparison("less", Comparison::less);
-const Op less_equal_op = comparison("less_equal", Comparison::less_equal);
-const Op greater_op = comparison("greater", Comparison::greater);
-const Op greater_equal_op = comparison("greater_equal", Comparison::greater_equal);
+const Op equal_op = comparison("equal", Comparison::equal, std::equal_to<>());
+const Op not_equal_op = comparison("not_equal", Comparison::not_equal, std::not_equal_to<>());
+const Op less_op = comparison("less", Comparison::less, std::less<>());
+const Op less_equal_op = comparison("less_equal", Comparison::less_equal, std::less_equal<>());
+const Op greater_op = comparison("greater", Comparison::greater, std::greater<>());
+const Op greater_equal_op = comparison("greater_equal", Comparison::greater_equal, std::greater_equal<>());
 
 Tensor compared(const Op& op, const Operand& a, const Operand& b) {
   const OperandPair pair(op.word().c_str(), a, b);
@@ -62,7 +72,13 @@ const Op where_op = built_in(
                     if (needs[2]) gradients[2] = sum_to(where(condition, 0, dy), s.raw_input(2).shape());
                     return gradients;
                   },
-              .zero = "the branch not taken"});
+              .zero = "the branch not taken",
+              .explain =
+                  [](Worksheet& sheet, std::int64_t element) {
+                    const Worked condition = sheet.broadcast_input(0, element);
+                    const Worked taken = sheet.broadcast_input(condition.value() != 0 ? 1 : 2, element);
+                    return select(condition != 0, taken, taken);
+                  }});
 
 // y = mask ? value : x        dx = mask ? 0 : dy
 const Op masked_fill_op = built_in(
@@ -82,7 +98,13 @@ const Op masked_fill_op = built_in(
                         [](const Step& s, const Tensor& dy, Needs) {
                           return Gradients{masked_fill(dy, s.input(1), 0), Tensor()};
                         },
-                    .zero = "masked"});
+                    .zero = "masked",
+                    .explain =
+                        [](Worksheet& sheet, std::int64_t element) {
+                          const Worked mask = sheet.broadcast_input(1, element);
+                          if (mask.value() == 0) return select(mask != 0, 0, sheet.input(0, element));
+                          return select(mask != 0, sheet.step().attribute<double>("value"), 0);
+                        }});
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 
 #include "autograd/kernels/select.hpp"
 #include "autograd/ops/support.hpp"
+#include "autograd/ops/worked.hpp"
 #include "autograd/tape.hpp"
 
 namespace pencil {
@@ -12,6 +13,15 @@ namespace {
 
 std::uint64_t key_of(const Attributes& attributes) {
   return std::bit_cast<std::uint64_t>(attributes.get<std::int64_t>("key"));
+}
+
+Worked explain_dropout(Worksheet& sheet, std::int64_t element) {
+  const double rate = sheet.step().attribute<double>("rate"), one = 1;
+  double kept = 0;  // what became of a 1 in its place
+  kernels::dropout(1, rate, key_of(sheet.step().attributes()) + static_cast<std::uint64_t>(element), &one,
+                   &kept);
+  sheet.note(kept != 0 ? "kept, and divided by 1 − rate" : "0: dropped");
+  return kept != 0 ? sheet.input(0, element) / (1 - rate) : 0;
 }
 
 // y = keep x / (1 − rate)        dx = keep dy / (1 − rate)
@@ -31,7 +41,8 @@ const Op dropout_op = detail::built_in(
                       return Gradients{dropout(dy, s.attribute<double>("rate"), key_of(s.attributes()))};
                     },
                 .work = detail::work_per_number(1, 1),
-                .zero = "dropped out"});
+                .zero = "dropped out",
+                .explain = explain_dropout});
 
 }  // namespace
 

@@ -4,10 +4,12 @@
 #include "autograd/ops/compare.hpp"
 #include "autograd/ops/shape_ops.hpp"
 #include "autograd/ops/support.hpp"
+#include "autograd/ops/worked.hpp"
 #include "autograd/tape.hpp"
 
 namespace pencil {
 
+using detail::Around;
 using detail::axis_of;
 using detail::built_in;
 
@@ -23,6 +25,34 @@ void check_ids(const char* who, const Tensor& ids, std::int64_t end, const char*
 }
 
 const std::int32_t* numbers_of(const Tensor& ids) { return ids.values<std::int32_t>().data(); }
+
+// An id, which says what is read or written.
+std::int64_t id_at(Worksheet& sheet, std::int64_t place) {
+  return static_cast<std::int64_t>(sheet.read(1, place));
+}
+
+Worked explain_gather(Worksheet& sheet, std::int64_t element) {
+  const int axis = axis_of(sheet.step().attributes());
+  const std::int64_t id = id_at(sheet, element), rest = Around(sheet.step().shape(), axis).rest(element);
+  sheet.note(fmt::format("number {} along axis {}", id, axis));
+  return sheet.input(0, Around(sheet.step().input(0).shape(), axis).line(rest).at(id));
+}
+
+// The sum of some places whose ids are `id`: of y's numbers from `first` on, `step` apart.
+Worked sum_at(Worksheet& sheet, std::int64_t id, const detail::Line& ids, const detail::Line& y) {
+  std::vector<Worked> added;
+  for (std::int64_t i = 0; i < ids.count; ++i)
+    if (id_at(sheet, ids.at(i)) == id) added.push_back(sheet.input(0, y.at(i)));
+  sheet.note(fmt::format("{} of {} ids are {}", added.size(), ids.count, id));
+  return sheet.sum(added);
+}
+
+Worked explain_scatter_add(Worksheet& sheet, std::int64_t element) {
+  const int axis = axis_of(sheet.step().attributes());
+  const Around x(sheet.step().shape(), axis);
+  const detail::Line y = Around(sheet.step().input(0).shape(), axis).line(x.rest(element));
+  return sum_at(sheet, x.index(element), y, y);
+}
 
 // y[…, j, …] = x[…, ids[…, j, …], …]        dx = dy added up at ids
 const Op gather_op =
@@ -45,7 +75,8 @@ const Op gather_op =
                     const int axis = axis_of(s.attributes());
                     return Gradients{scatter_add(dy, axis, s.input(1), s.raw_input(0).size(axis)), Tensor()};
                   },
-              .zero = "never picked"});
+              .zero = "never picked",
+              .explain = explain_gather});
 
 // x = y added up at ids        dy[…, j, …] = dx[…, ids[…, j, …], …]
 const Op scatter_add_op = built_in(
@@ -68,7 +99,8 @@ const Op scatter_add_op = built_in(
                     .rule =
                         [](const Step& s, const Tensor& dx, Needs) {
                           return Gradients{gather(dx, axis_of(s.attributes()), s.input(1)), Tensor()};
-                        }});
+                        },
+                    .explain = explain_scatter_add});
 
 std::int64_t padding_of(const Attributes& attributes) { return attributes.get<std::int64_t>("padding"); }
 
@@ -84,6 +116,12 @@ Computed embedding_forward(Inputs in, const Attributes&) {
   return y;
 }
 
+Worked explain_embedding(Worksheet& sheet, std::int64_t element) {
+  const std::int64_t width = sheet.step().shape()[-1], row = id_at(sheet, element / width);
+  sheet.note(fmt::format("row {} of the table", row));
+  return sheet.input(0, row * width + element % width);
+}
+
 // y[…] = table[ids[…]]        dtable = dy added up at ids, but for the padding row
 const Op embedding_op =
     built_in("embedding", {.forward = embedding_forward,
@@ -93,7 +131,8 @@ const Op embedding_op =
                                                                {.padding = padding_of(s.attributes())}),
                                                   Tensor()};
                                },
-                           .zero = "never looked up, or padding"});
+                           .zero = "never looked up, or padding",
+                           .explain = explain_embedding});
 
 Computed scatter_rows_forward(Inputs in, const Attributes& attributes) {
   const Tensor &y = in[0], &ids = in[1];
@@ -107,32 +146,53 @@ Computed scatter_rows_forward(Inputs in, const Attributes& attributes) {
   return table;
 }
 
+Worked explain_scatter_rows(Worksheet& sheet, std::int64_t element) {
+  const Step& s = sheet.step();
+  const std::int64_t width = s.shape()[-1], row = element / width;
+  if (row != padding_of(s.attributes())) {
+    const std::int64_t count = s.input(1).size();
+    return sum_at(sheet, row, {0, 1, count}, {element % width, width, count});
+  }
+  sheet.note("0: the padding row");
+  return 0;
+}
+
 // table = y added up at ids, but for the padding row        dy[…] = dtable[ids[…]], 0 for padding
-const Op scatter_rows_op = built_in(
-    "scatter_rows", {.forward = scatter_rows_forward, .rule = [](const Step& s, const Tensor& dtable, Needs) {
-                       const Tensor& ids = s.input(1);
-                       const Tensor rows = embedding(dtable, ids);
-                       const std::int64_t padding = padding_of(s.attributes());
-                       if (padding < 0) return Gradients{rows, Tensor()};
-                       const Tensor is_padding = unsqueeze(equal(ids, padding), -1);
-                       return Gradients{masked_fill(rows, is_padding, 0), Tensor()};
-                     }});
+const Op scatter_rows_op =
+    built_in("scatter_rows", {.forward = scatter_rows_forward,
+                              .rule =
+                                  [](const Step& s, const Tensor& dtable, Needs) {
+                                    const Tensor& ids = s.input(1);
+                                    const Tensor rows = embedding(dtable, ids);
+                                    const std::int64_t padding = padding_of(s.attributes());
+                                    if (padding < 0) return Gradients{rows, Tensor()};
+                                    const Tensor is_padding = unsqueeze(equal(ids, padding), -1);
+                                    return Gradients{masked_fill(rows, is_padding, 0), Tensor()};
+                                  },
+                              .explain = explain_scatter_rows});
 
 // y[…, c] = 1 where ids[…] = c, else 0: a mark
-const Op one_hot_op =
-    built_in("one_hot", {.forward = [](Inputs in, const Attributes& attributes) {
-               const Tensor& ids = in[0];
-               const std::int64_t classes = attributes.get<std::int64_t>("classes");
-               check_ids("one_hot", ids, classes, "one_hot");
-               const std::string& dtype = attributes.get<std::string>("dtype");
-               Tensor y = empty(ids.shape().inserted(ids.rank(), classes), dtype == name_of(f32)   ? f32
+const Op one_hot_op = built_in(
+    "one_hot", {.forward =
+                    [](Inputs in, const Attributes& attributes) {
+                      const Tensor& ids = in[0];
+                      const std::int64_t classes = attributes.get<std::int64_t>("classes");
+                      check_ids("one_hot", ids, classes, "one_hot");
+                      const std::string& dtype = attributes.get<std::string>("dtype");
+                      Tensor y =
+                          empty(ids.shape().inserted(ids.rank(), classes), dtype == name_of(f32)   ? f32
                                                                            : dtype == name_of(f64) ? f64
                                                                                                    : i32);
-               dispatch(y.dtype(), [&]<class T>(T) {
-                 kernels::one_hot(numbers_of(ids), ids.size(), classes, y.writable<T>().data());
-               });
-               return Computed(y);
-             }});
+                      dispatch(y.dtype(), [&]<class T>(T) {
+                        kernels::one_hot(numbers_of(ids), ids.size(), classes, y.writable<T>().data());
+                      });
+                      return Computed(y);
+                    },
+                .explain =
+                    [](Worksheet& sheet, std::int64_t element) {
+                      const std::int64_t classes = sheet.step().shape()[-1];
+                      return select(sheet.input(0, element / classes) == element % classes, 1, 0);
+                    }});
 
 void check_padding(const char* who, const EmbeddingOptions& options, std::int64_t rows) {
   if (options.padding < -1 || options.padding >= rows)

@@ -3,6 +3,7 @@
 #include "autograd/kernels/layout.hpp"
 #include "autograd/ops/shape_ops.hpp"
 #include "autograd/ops/support.hpp"
+#include "autograd/ops/worked.hpp"
 #include "autograd/tape.hpp"
 
 namespace pencil {
@@ -44,20 +45,32 @@ Computed concat_forward(Inputs in, const Attributes& attributes) {
   return joined(in, in[0].shape().with(axis, total), axis);
 }
 
+Gradients concat_rule(const Step& s, const Tensor& dy, Needs needs) {
+  const int axis = axis_of(s.attributes());
+  Gradients gradients(static_cast<std::size_t>(s.inputs()));
+  std::int64_t start = 0;
+  for (int i = 0; i < s.inputs(); ++i) {
+    const std::int64_t stop = start + s.raw_input(i).size(axis);
+    if (needs[static_cast<std::size_t>(i)])
+      gradients[static_cast<std::size_t>(i)] = slice(dy, axis, start, stop);
+    start = stop;
+  }
+  return gradients;
+}
+
+Worked explain_concat(Worksheet& sheet, std::int64_t element) {
+  const Step& s = sheet.step();
+  const int axis = axis_of(s.attributes());
+  const detail::Around whole(s.shape(), axis);
+  int part = 0;
+  std::int64_t index = whole.index(element);
+  for (; index >= s.input(part).size(axis); ++part) index -= s.input(part).size(axis);
+  return sheet.input(part, detail::Around(s.input(part).shape(), axis).line(whole.rest(element)).at(index));
+}
+
 // y = x₀ beside x₁ beside …        dxᵢ = its slice of dy
 const Op concat_op =
-    built_in("concat", {.forward = concat_forward, .rule = [](const Step& s, const Tensor& dy, Needs needs) {
-                          const int axis = axis_of(s.attributes());
-                          Gradients gradients(static_cast<std::size_t>(s.inputs()));
-                          std::int64_t start = 0;
-                          for (int i = 0; i < s.inputs(); ++i) {
-                            const std::int64_t stop = start + s.raw_input(i).size(axis);
-                            if (needs[static_cast<std::size_t>(i)])
-                              gradients[static_cast<std::size_t>(i)] = slice(dy, axis, start, stop);
-                            start = stop;
-                          }
-                          return gradients;
-                        }});
+    built_in("concat", {.forward = concat_forward, .rule = concat_rule, .explain = explain_concat});
 
 // y[…, i, …] = xᵢ        dxᵢ = dy[…, i, …]
 const Op stack_op = built_in(
@@ -78,6 +91,12 @@ const Op stack_op = built_in(
                       gradients[i] = squeeze(part, axis);
                     }
                     return gradients;
+                  },
+              .explain =
+                  [](Worksheet& sheet, std::int64_t element) {
+                    const Step& s = sheet.step();
+                    const detail::Around whole(s.shape(), axis_of(s.attributes()));
+                    return sheet.input(static_cast<int>(whole.index(element)), whole.rest(element));
                   }});
 
 }  // namespace

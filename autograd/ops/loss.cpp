@@ -11,6 +11,7 @@
 #include "autograd/ops/shape_ops.hpp"
 #include "autograd/ops/softmax.hpp"
 #include "autograd/ops/support.hpp"
+#include "autograd/ops/worked.hpp"
 #include "autograd/tape.hpp"
 
 namespace pencil {
@@ -30,8 +31,26 @@ Tensor labels_like(const Tensor& labels, const Tensor& p) {
   return with_shape(labels.to(p.dtype()), p.shape());
 }
 
+// The arithmetic of a mean over what each(sheet, row) says of the loss of a row.
+template <Worked (*each)(Worksheet&, std::int64_t row)>
+Worked mean_over_rows(Worksheet& sheet, std::int64_t) {
+  const std::int64_t rows = sheet.step().input(1).size();
+  std::vector<Worked> losses;
+  for (std::int64_t i = 0; i < rows; ++i) losses.push_back(each(sheet, i));
+  return detail::mean_of(sheet, losses);
+}
+
 // −1 where the label is 1, 1 where it is 0.
 Tensor signs(const Tensor& labels, const Tensor& p) { return 1 - 2 * labels_like(labels, p); }
+
+// −log(chance given to what came true), for a logit z and its label.
+Worked explain_logit(Worksheet& sheet, std::int64_t i) {
+  const Worked z = sheet.input(0, i), against = sheet.read(1, i) != 0 ? -z : z;
+  if (detail::blows_up_beyond(against.value(), sheet.step().input(0).dtype()))
+    return against + log1p(exp(-against));  // the chance itself is too small
+  const Worked chance = 1 / (1 + exp(against));
+  return -log(sheet.line("chance of the label", chance));
+}
 
 // y = mean softplus(s z), s = 1 − 2 label        dz = dy s sigmoid(s z) / n, which is dy (sigmoid(z) − label)
 // / n
@@ -49,12 +68,25 @@ const Op bce_logits_op = built_in(
          },
      .work = work_per_number(3, 3),
      .role = "loss",
-     .constant = 0b10});
+     .constant = 0b10,
+     .explain = mean_over_rows<explain_logit>});
 
 // The chance given to what came true.
 Tensor chance(const Tensor& p, const Tensor& labels) {
   const Tensor clipped = clamp(p, least_chance, 1 - least_chance);
   return where(not_equal(labels_like(labels, p), 0), clipped, 1 - clipped);
+}
+
+Worked explain_chance(Worksheet& sheet, std::int64_t i) {
+  const Worked p = sheet.input(0, i);
+  double low = least_chance, high = 1 - least_chance;
+  if (sheet.step().dtype() == f32) {
+    low = static_cast<float>(low);
+    high = static_cast<float>(high);
+  }
+  const Worked clipped = p.value() < low ? max(p, low) : p.value() > high ? min(p, high) : p;
+  const Worked chance = sheet.read(1, i) != 0 ? clipped : 1 - clipped;
+  return -log(sheet.line("chance of the label", chance));
 }
 
 // y = mean −log q, q = label ? p : 1 − p, p clipped        dp = dy (1 − 2 label) / (q n), 0 where clipped
@@ -77,7 +109,8 @@ const Op bce_op =
                                       .work = work_per_number(3, 2),
                                       .role = "loss",
                                       .zero = "clipped",
-                                      .constant = 0b10});
+                                      .constant = 0b10,
+                                      .explain = mean_over_rows<explain_chance>});
 
 Computed cross_entropy_forward(Inputs in, const Attributes&) {
   const Tensor &scores = in[0], &labels = in[1];
@@ -103,6 +136,13 @@ Gradients cross_entropy_rule(const Step& s, const Tensor& dy, Needs) {
   return {dx, Tensor()};
 }
 
+Worked explain_cross_entropy(Worksheet& sheet, std::int64_t row) {
+  const std::int64_t classes = sheet.step().input(0).size(1);
+  const std::vector<Worked> x = detail::inputs_along(sheet, 0, {row * classes, 1, classes});
+  const auto label = static_cast<std::size_t>(sheet.read(1, row));
+  return detail::log_of_total(sheet, x, sheet.step().dtype()) - x[label];
+}
+
 // y = mean (log Σ eˣ − x[label])        dx = dy (softmax(x) − [column = label]) / n
 const Op cross_entropy_op =
     built_in("cross_entropy", {.forward = cross_entropy_forward,
@@ -117,7 +157,13 @@ const Op cross_entropy_op =
                                    },
                                .work = work_per_number(3, 3),
                                .role = "loss",
-                               .zero = "saturated"});
+                               .zero = "saturated",
+                               .explain = mean_over_rows<explain_cross_entropy>});
+
+Worked explain_square(Worksheet& sheet, std::int64_t i) {
+  const Worked p = sheet.input(0, i);
+  return pow(p - sheet.input(1, i), 2);
+}
 
 // z = mean (p − y)²        dp = dz 2 (p − y) / n        dy = −dp
 const Op mse_op = built_in("mse", {.forward =
@@ -136,7 +182,8 @@ const Op mse_op = built_in("mse", {.forward =
                                        },
                                    .work = work_per_number(3, 2),
                                    .role = "loss",
-                                   .zero = "no error left"});
+                                   .zero = "no error left",
+                                   .explain = mean_over_rows<explain_square>});
 
 bool same_but_for_last_one(const Shape& longer, const Shape& shorter) {
   return longer.rank() == shorter.rank() + 1 && longer[-1] == 1 && longer.without(-1) == shorter;

@@ -5,6 +5,7 @@
 #include "autograd/kernels/blas.hpp"
 #include "autograd/ops/shape_ops.hpp"
 #include "autograd/ops/support.hpp"
+#include "autograd/ops/worked.hpp"
 #include "autograd/tape.hpp"
 
 namespace pencil {
@@ -115,10 +116,42 @@ Work matmul_work(const WorkSizes& sizes, const Attributes& attributes) {
   return {product, product * (sizes.needs[0] + sizes.needs[1])};
 }
 
+// Where the matrix of one side begins that an element's batch pairs with it.
+std::int64_t matrix_of(const Shape& matrix, const Shape& batch, std::int64_t at) {
+  std::array<std::int64_t, Shape::max_rank> strides;
+  batch_strides(matrix, batch, strides.data());
+  std::int64_t place = 0;
+  for (int axis = batch.rank() - 1; axis >= 0; --axis) {
+    place += at % batch[axis] * strides[static_cast<std::size_t>(axis)];
+    at /= batch[axis];
+  }
+  return place;
+}
+
+Worked sum_of_products(Worksheet& sheet, const detail::Line& a, const detail::Line& b) {
+  std::vector<Worked> products;
+  for (std::int64_t i = 0; i < a.count; ++i)
+    products.push_back(sheet.input(0, a.at(i)) * sheet.input(1, b.at(i)));
+  return sheet.sum(products);
+}
+
+Worked explain_matmul(Worksheet& sheet, std::int64_t element) {
+  const Step& s = sheet.step();
+  const Product p = product_of(s.input(0).shape(), s.input(1).shape(), s.attributes());
+  const std::int64_t batch = element / (p.m * p.n), row = element / p.n % p.m, column = element % p.n;
+  const std::int64_t a = matrix_of(p.a, p.batch, batch), b = matrix_of(p.b, p.batch, batch);
+  const detail::Line left = p.ta ? detail::Line{a + row, p.m, p.k} : detail::Line{a + row * p.k, 1, p.k};
+  const detail::Line right =
+      p.tb ? detail::Line{b + column * p.k, 1, p.k} : detail::Line{b + column, p.n, p.k};
+  return sum_of_products(sheet, left, right);
+}
+
 // c = a b        da = dc bᵀ        db = aᵀ dc        (the other way round where a or b is read transposed)
-const Op matmul_op = built_in(
-    "matmul",
-    {.forward = matmul_forward, .rule = matmul_rule, .work = matmul_work, .zero = "multiplied by 0"});
+const Op matmul_op = built_in("matmul", {.forward = matmul_forward,
+                                         .rule = matmul_rule,
+                                         .work = matmul_work,
+                                         .zero = "multiplied by 0",
+                                         .explain = explain_matmul});
 
 Shape rows_of(const Shape& x) { return Shape(x.sizes().first(x.sizes().size() - 1)); }
 
@@ -157,10 +190,20 @@ Work linear_work(const WorkSizes& sizes, const Attributes&) {
   return {product + bias, product * (sizes.needs[0] + sizes.needs[1]) + (sizes.needs[2] ? numbers : 0)};
 }
 
+Worked explain_linear(Worksheet& sheet, std::int64_t element) {
+  const Step& s = sheet.step();
+  const std::int64_t out = s.shape()[-1], width = s.input(1).size(1);
+  const std::int64_t row = element / out, column = element % out;
+  const Worked products = sum_of_products(sheet, {row * width, 1, width}, {column * width, 1, width});
+  return s.inputs() == 3 ? products + sheet.input(2, column) : products;
+}
+
 // y = x Wᵀ + b        dx = dy W        dW = dyᵀ x        db = dy summed over all rows
-const Op linear_op = built_in(
-    "linear",
-    {.forward = linear_forward, .rule = linear_rule, .work = linear_work, .zero = "multiplied by 0"});
+const Op linear_op = built_in("linear", {.forward = linear_forward,
+                                         .rule = linear_rule,
+                                         .work = linear_work,
+                                         .zero = "multiplied by 0",
+                                         .explain = explain_linear});
 
 void check_linear(const Tensor& x, const Tensor& weight) {
   detail::need_floats("linear", x, weight);

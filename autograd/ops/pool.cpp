@@ -9,6 +9,7 @@
 #include "autograd/ops/reduce.hpp"
 #include "autograd/ops/shape_ops.hpp"
 #include "autograd/ops/support.hpp"
+#include "autograd/ops/worked.hpp"
 #include "autograd/tape.hpp"
 
 namespace pencil {
@@ -44,6 +45,40 @@ Computed spread_rows_forward(Inputs in, const Attributes&) {
   return x;
 }
 
+// The numbers of a column that no mask hides, of x (batch, length, width) and an element (batch, width).
+std::vector<Worked> seen_numbers(Worksheet& sheet, std::int64_t element) {
+  const Step& s = sheet.step();
+  const detail::Around around(s.input(0).shape(), 1);
+  const detail::Line line = around.line(element);
+  const std::int64_t row = element / around.inner * around.size;
+  std::vector<Worked> seen;
+  for (std::int64_t t = 0; t < line.count; ++t)
+    if (s.inputs() == 1 || sheet.read(1, row + t) != 0) seen.push_back(sheet.input(0, line.at(t)));
+  detail::note_hidden(sheet, line.count - std::ssize(seen), line.count);
+  return seen;
+}
+
+Worked explain_mean_pool(Worksheet& sheet, std::int64_t element) {
+  return detail::mean_of(sheet, seen_numbers(sheet, element));
+}
+
+Worked explain_max_pool(Worksheet& sheet, std::int64_t element) {
+  return detail::largest(sheet, seen_numbers(sheet, element));
+}
+
+Worked explain_spread_rows(Worksheet& sheet, std::int64_t element) {
+  const Shape& x = sheet.step().shape();
+  const detail::Around around(x, 1);
+  const std::int64_t batch = element / (x[1] * x[2]);
+  std::int64_t count = 0;
+  for (std::int64_t t = 0; t < x[1]; ++t) count += sheet.read(1, batch * x[1] + t) != 0;
+  detail::note_hidden(sheet, x[1] - count, x[1]);
+  if (sheet.read(1, batch * x[1] + around.index(element)) != 0)
+    return sheet.input(0, around.rest(element)) / count;
+  sheet.note("0: hidden by the mask");
+  return 0;
+}
+
 // x[b, t] = y[b] / count[b] where the mask is not 0, else 0        dy = dx pooled
 const Op spread_rows_op =
     built_in("spread_rows", {.forward = spread_rows_forward,
@@ -51,7 +86,8 @@ const Op spread_rows_op =
                                  [](const Step& s, const Tensor& dx, Needs) {
                                    return Gradients{mean_pool(dx, s.input(1)), Tensor()};
                                  },
-                             .constant = 0b10});
+                             .constant = 0b10,
+                             .explain = explain_spread_rows});
 
 // y[b] = Σ x[b, t] / count[b] over the t whose mask is not 0        dx[b, t] = dy[b] / count[b] there
 const Op mean_pool_op =
@@ -67,7 +103,8 @@ const Op mean_pool_op =
                            .work = work_per_number(1, 0),
                            .role = "collapse",
                            .zero = "masked",
-                           .constant = 0b10});
+                           .constant = 0b10,
+                           .explain = explain_mean_pool});
 
 // 1 where a number of x may be the largest; no tensor where all may.
 Tensor visible(Inputs in) { return in.size() == 2 ? unsqueeze(whole(in[1]), 2) : Tensor(); }
@@ -103,7 +140,8 @@ const Op max_pool_op = built_in("max_pool", {.forward = max_pool_forward,
                                              .work = work_per_number(1, 2),
                                              .role = "collapse",
                                              .zero = "masked, or not the largest",
-                                             .constant = 0b10});
+                                             .constant = 0b10,
+                                             .explain = explain_max_pool});
 
 void check_sheet(const char* who, const Tensor& x) {
   detail::need_float(who, x);

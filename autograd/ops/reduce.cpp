@@ -5,53 +5,28 @@
 
 #include "autograd/kernels/reduce.hpp"
 #include "autograd/kernels/rows.hpp"
+#include "autograd/ops/axes.hpp"
 #include "autograd/ops/compare.hpp"
+#include "autograd/ops/elementwise.hpp"
 #include "autograd/ops/shape_ops.hpp"
-#include "autograd/ops/support.hpp"
 #include "autograd/tape.hpp"
 
 namespace pencil {
 
+using detail::all_axes;
+using detail::axes_argument;
+using detail::axes_of;
 using detail::axis_of;
 using detail::built_in;
+using detail::count_of;
+using detail::kept;
+using detail::kept_shape;
+using detail::reduced;
+using detail::reduced_numbers;
+using detail::result_shape;
 using detail::work_per_number;
 
 namespace {
-
-const std::vector<std::int64_t>& axes_of(const Attributes& attributes) {
-  return attributes.get<std::vector<std::int64_t>>("axes");
-}
-
-Axes axes_argument(const Attributes& attributes) {
-  const auto& axes = axes_of(attributes);
-  return std::vector<int>(axes.begin(), axes.end());
-}
-
-// The shape with every reduced axis 1, and without them.
-Shape kept_shape(Shape shape, const Attributes& attributes) {
-  for (const std::int64_t axis : axes_of(attributes)) shape = shape.with(static_cast<int>(axis), 1);
-  return shape;
-}
-
-Shape result_shape(Shape shape, const Attributes& attributes) {
-  const auto& axes = axes_of(attributes);
-  if (attributes.get<bool>("keep")) return kept_shape(shape, attributes);
-  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) shape = shape.without(static_cast<int>(*axis));
-  return shape;
-}
-
-// How many numbers go into one of the result.
-std::int64_t count_of(const Shape& shape, const Attributes& attributes) {
-  std::int64_t count = 1;
-  for (const std::int64_t axis : axes_of(attributes)) count *= shape[static_cast<int>(axis)];
-  return count;
-}
-
-// A step's output, or its gradient, with the reduced axes back as 1: broadcasts against the input.
-Tensor kept(const Step& s, const Tensor& y) {
-  const Shape shape = kept_shape(s.raw_input(0).shape(), s.attributes());
-  return y.shape() == shape ? y : reshape(y, shape);
-}
 
 Tensor summed(const Tensor& x, const Attributes& attributes) {
   Tensor y = empty(result_shape(x.shape(), attributes), x.dtype());
@@ -67,7 +42,9 @@ const Op sum_op = built_in(
     "sum", {.forward = [](Inputs in, const Attributes& a) { return Computed(summed(in[0], a)); },
             .rule = [](const Step& s, const Tensor& dy,
                        Needs) { return Gradients{broadcast_to(kept(s, dy), s.raw_input(0).shape())}; },
-            .work = work_per_number(1, 0)});
+            .work = work_per_number(1, 0),
+            .explain = [](Worksheet& sheet,
+                          std::int64_t element) { return sheet.sum(reduced_numbers(sheet, element)); }});
 
 // y = Σ x / n        dx = dy / n        (n = 0: 0)
 const Op mean_op = built_in(
@@ -87,42 +64,11 @@ const Op mean_op = built_in(
                        kept(s, dy) / std::max<std::int64_t>(1, count_of(shape, s.attributes()));
                    return Gradients{broadcast_to(each, shape)};
                  },
-             .work = work_per_number(1, 0)});
-
-// The largest or smallest, one axis after the other.
-template <bool largest>
-Computed extreme_forward(Inputs in, const Attributes& attributes) {
-  Tensor y = in[0];
-  for (const std::int64_t axis : axes_of(attributes)) {
-    const detail::Around around(y.shape(), static_cast<int>(axis));
-    Tensor next = empty(y.shape().with(static_cast<int>(axis), 1), y.dtype());
-    dispatch_float(y.dtype(), [&]<class T>(T) {
-      const auto reduce = largest ? kernels::reduce_max<T> : kernels::reduce_min<T>;
-      reduce(around.outer, around.size, around.inner, y.values<T>().data(), next.writable<T>().data());
-    });
-    y = next;
-  }
-  return with_shape(y, result_shape(in[0].shape(), attributes));
-}
-
-Gradients extreme_rule(const Step& s, const Tensor& dy, Needs) {
-  const Tensor& x = s.input(0);
-  const Tensor hit = equal(x, kept(s, s.output()));
-  const Tensor count = sum(hit.to(x.dtype()), axes_argument(s.attributes()), true);
-  const Tensor ties = maximum(count, 1);  // NaN equals nothing
-  return {where(hit, kept(s, dy) / ties, 0)};
-}
-
-// y = max x        dx = dy / ties where x = y, else 0
-const Op max_op = built_in("max", {.forward = extreme_forward<true>,
-                                   .rule = extreme_rule,
-                                   .work = work_per_number(1, 2),
-                                   .zero = "not the largest"});
-// y = min x        dx = dy / ties where x = y, else 0
-const Op min_op = built_in("min", {.forward = extreme_forward<false>,
-                                   .rule = extreme_rule,
-                                   .work = work_per_number(1, 2),
-                                   .zero = "not the smallest"});
+             .work = work_per_number(1, 0),
+             .explain =
+                 [](Worksheet& sheet, std::int64_t element) {
+                   return detail::mean_of(sheet, reduced_numbers(sheet, element));
+                 }});
 
 Tensor deviations(const Tensor& x, const Attributes& attributes) {
   const Tensor middle = mean(x, axes_argument(attributes), true);
@@ -139,6 +85,14 @@ Tensor variance(const Tensor& x, const Attributes& attributes) {
          freedom(x.shape(), attributes);
 }
 
+Worked explain_variance(Worksheet& sheet, std::int64_t element) {
+  const std::vector<Worked> x = reduced_numbers(sheet, element);
+  const Worked middle = sheet.line("mean", detail::mean_of(sheet, x));
+  std::vector<Worked> squares;
+  for (const Worked& each : x) squares.push_back(pow(each - middle, 2));
+  return sheet.sum(squares) / freedom(sheet.step().input(0).shape(), sheet.step().attributes());
+}
+
 // y = Σ (x − mean)² / f        dx = dy · 2 (x − mean) / f        (f = n − correction)
 const Op var_op =
     built_in("var", {.forward = [](Inputs in, const Attributes& a) { return Computed(variance(in[0], a)); },
@@ -149,7 +103,8 @@ const Op var_op =
                            return Gradients{each * deviations(x, s.attributes())};
                          },
                      .work = work_per_number(4, 3),
-                     .zero = "all the same"});
+                     .zero = "all the same",
+                     .explain = explain_variance});
 
 // dy / y, and 0 where y is 0.
 Tensor over_root(const Step& s, const Tensor& dy) {
@@ -169,7 +124,17 @@ const Op std_op = built_in(
                   return Gradients{each * deviations(x, s.attributes())};
                 },
             .work = work_per_number(4, 3),
-            .zero = "all the same"});
+            .zero = "all the same",
+            .explain =
+                [](Worksheet& sheet, std::int64_t element) {
+                  return sqrt(sheet.line("variance", explain_variance(sheet, element)));
+                }});
+
+Worked explain_norm(Worksheet& sheet, std::int64_t element) {
+  std::vector<Worked> squares;
+  for (const Worked& each : reduced_numbers(sheet, element)) squares.push_back(pow(each, 2));
+  return sqrt(sheet.sum(squares));
+}
 
 // y = √Σx²        dx = dy / y · x, 0 where y = 0
 const Op norm_op = built_in("norm", {.forward =
@@ -179,7 +144,8 @@ const Op norm_op = built_in("norm", {.forward =
                                      .rule = [](const Step& s, const Tensor& dy,
                                                 Needs) { return Gradients{over_root(s, dy) * s.input(0)}; },
                                      .work = work_per_number(2, 1),
-                                     .zero = "all 0"});
+                                     .zero = "all 0",
+                                     .explain = explain_norm});
 
 // Where y is −∞ every x is, and e^(x − 0) is the 0 that e^(x − y) cannot say.
 Tensor finite_or_zero(const Tensor& m) {
@@ -196,16 +162,31 @@ Computed logsumexp_forward(Inputs in, const Attributes& attributes) {
 }
 
 // y = log Σ eˣ        dx = dy · e^(x − y)
-const Op logsumexp_op = built_in("logsumexp", {.forward = logsumexp_forward,
-                                               .rule =
-                                                   [](const Step& s, const Tensor& dy, Needs) {
-                                                     const Tensor total = finite_or_zero(kept(s, s.output()));
-                                                     const Tensor fractions = exp(s.input(0) - total);
-                                                     return Gradients{kept(s, dy) * fractions};
-                                                   },
-                                               .work = work_per_number(3, 3)});
+const Op logsumexp_op =
+    built_in("logsumexp", {.forward = logsumexp_forward,
+                           .rule =
+                               [](const Step& s, const Tensor& dy, Needs) {
+                                 const Tensor total = finite_or_zero(kept(s, s.output()));
+                                 const Tensor fractions = exp(s.input(0) - total);
+                                 return Gradients{kept(s, dy) * fractions};
+                               },
+                           .work = work_per_number(3, 3),
+                           .explain =
+                               [](Worksheet& sheet, std::int64_t element) {
+                                 return detail::log_of_total(sheet, reduced_numbers(sheet, element),
+                                                             sheet.step().dtype());
+                               }});
 
 Tensor running_sum(const Tensor& x, int axis, bool reverse);
+
+Worked explain_cumsum(Worksheet& sheet, std::int64_t element) {
+  const detail::Around around(sheet.step().shape(), axis_of(sheet.step().attributes()));
+  detail::Line line = around.through(element);
+  const std::int64_t at = around.index(element);
+  line.count = at + 1;
+  if (sheet.step().attribute<bool>("reverse")) line = {element, around.inner, around.size - at};
+  return sheet.sum(detail::inputs_along(sheet, 0, line));
+}
 
 // y[i] = x[0] + … + x[i]        dx[i] = dy[i] + … + dy[n − 1]        (the other way round where reversed)
 const Op cumsum_op = built_in(
@@ -225,57 +206,18 @@ const Op cumsum_op = built_in(
          [](const Step& s, const Tensor& dy, Needs) {
            return Gradients{running_sum(dy, axis_of(s.attributes()), !s.attribute<bool>("reverse"))};
          },
-     .work = work_per_number(1, 1)});
+     .work = work_per_number(1, 1),
+     .explain = explain_cumsum});
 
 Tensor running_sum(const Tensor& x, int axis, bool reverse) {
   return apply(cumsum_op, {x}, {{"axis", std::int64_t{axis}}, {"reverse", reverse}});
-}
-
-// y = the first i with x[i] = max x: a mark
-const Op argmax_op = built_in("argmax", {.forward = [](Inputs in, const Attributes& attributes) {
-                                const Tensor& x = in[0];
-                                const int axis = axis_of(attributes);
-                                const detail::Around around(x.shape(), axis);
-                                Tensor y = empty(x.shape().without(axis), i32);
-                                dispatch_float(x.dtype(), [&]<class T>(T) {
-                                  kernels::argmax(around.outer, around.size, around.inner,
-                                                  x.values<T>().data(), y.writable<std::int32_t>().data());
-                                });
-                                return Computed(y);
-                              }});
-
-std::vector<std::int64_t> resolved(const char* who, const Shape& shape, const Axes& axes) {
-  std::vector<std::int64_t> list;
-  for (const int axis : axes.list()) list.push_back(shape.resolve(axis, who));
-  std::ranges::sort(list);
-  if (const auto twice = std::ranges::adjacent_find(list); twice != list.end())
-    fail("[{}] axis {} of shape {} was given twice", who, *twice, shape);
-  return list;
-}
-
-std::vector<int> all_axes(const Tensor& x) {
-  std::vector<int> axes;
-  for (int axis = 0; axis < x.rank(); ++axis) axes.push_back(axis);
-  return axes;
-}
-
-Tensor reduced(const Op& op, const Located& x, const Axes& axes, bool keep) {
-  detail::need_float(op.word().c_str(), x);
-  return apply(op, {x}, {{"axes", resolved(op.word().c_str(), x->shape(), axes)}, {"keep", keep}});
-}
-
-Tensor extreme(const Op& op, const Located& x, const Axes& axes, bool keep) {
-  for (const std::int64_t axis : resolved(op.word().c_str(), x->shape(), axes))
-    if (x->size(static_cast<int>(axis)) == 0)
-      fail("[{}] axis {} of shape {} is empty; nothing has no {}", op.word(), axis, x->shape(), op.word());
-  return reduced(op, x, axes, keep);
 }
 
 Tensor spread_of(const Op& op, const Located& x, const Axes& axes, bool keep, double correction) {
   const char* who = op.word().c_str();
   detail::need_float(who, x);
   const Attributes attributes{
-      {"axes", resolved(who, x->shape(), axes)}, {"keep", keep}, {"correction", correction}};
+      {"axes", detail::resolved(who, x->shape(), axes)}, {"keep", keep}, {"correction", correction}};
   if (!(freedom(x->shape(), attributes) > 0))
     fail(
         "[{}] {} numbers of shape {} with correction {}: would divide by {}; need more numbers than the "
@@ -290,10 +232,6 @@ Tensor sum(const Located& x) { return reduced(sum_op, x, all_axes(x), false); }
 Tensor sum(const Located& x, const Axes& axes, bool keep) { return reduced(sum_op, x, axes, keep); }
 Tensor mean(const Located& x) { return reduced(mean_op, x, all_axes(x), false); }
 Tensor mean(const Located& x, const Axes& axes, bool keep) { return reduced(mean_op, x, axes, keep); }
-Tensor max(const Located& x) { return extreme(max_op, x, all_axes(x), false); }
-Tensor max(const Located& x, const Axes& axes, bool keep) { return extreme(max_op, x, axes, keep); }
-Tensor min(const Located& x) { return extreme(min_op, x, all_axes(x), false); }
-Tensor min(const Located& x, const Axes& axes, bool keep) { return extreme(min_op, x, axes, keep); }
 Tensor var(const Located& x) { return spread_of(var_op, x, all_axes(x), false, 1); }
 Tensor var(const Located& x, const Axes& axes, bool keep, double correction) {
   return spread_of(var_op, x, axes, keep, correction);
@@ -310,14 +248,6 @@ Tensor cumsum(const Located& x, int axis) {
   detail::need_float("cumsum", x);
   const int resolved_axis = x->shape().resolve(axis, "cumsum");
   return apply(cumsum_op, {x}, {{"axis", std::int64_t{resolved_axis}}, {"reverse", false}});
-}
-
-Tensor argmax(const Located& x, int axis) {
-  detail::need_float("argmax", x);
-  const int resolved_axis = x->shape().resolve(axis, "argmax");
-  if (x->size(resolved_axis) == 0)
-    fail("[argmax] axis {} of shape {} is empty; nothing has no max", axis, x->shape());
-  return apply(argmax_op, {x}, {{"axis", std::int64_t{resolved_axis}}});
 }
 
 }  // namespace pencil

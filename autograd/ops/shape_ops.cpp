@@ -5,6 +5,7 @@
 #include "autograd/kernels/layout.hpp"
 #include "autograd/kernels/reduce.hpp"
 #include "autograd/ops/support.hpp"
+#include "autograd/ops/worked.hpp"
 #include "autograd/tape.hpp"
 
 namespace pencil {
@@ -22,7 +23,8 @@ OpParts same_numbers() {
                 return Computed(with_shape(in[0], shape_of(attributes, "shape")));
               },
           .rule = [](const Step& s, const Tensor& dy,
-                     Needs) { return Gradients{reshape(dy, s.raw_input(0).shape())}; }};
+                     Needs) { return Gradients{reshape(dy, s.raw_input(0).shape())}; },
+          .explain = detail::same_place};
 }
 const Op reshape_op = built_in("reshape", same_numbers());
 const Op squeeze_op = built_in("squeeze", same_numbers());
@@ -39,11 +41,28 @@ const Op transpose_op = built_in(
                                   axes[static_cast<std::size_t>(rank - 2)]);
                         return Computed(permuted(in[0], std::span(axes).first(in[0].shape().sizes().size())));
                       },
-                  .rule = [](const Step&, const Tensor& dy, Needs) { return Gradients{transpose(dy)}; }});
+                  .rule = [](const Step&, const Tensor& dy, Needs) { return Gradients{transpose(dy)}; },
+                  .explain =
+                      [](Worksheet& sheet, std::int64_t element) {
+                        const Shape& y = sheet.step().shape();
+                        const std::int64_t matrix = y[-2] * y[-1], at = element % matrix;
+                        return sheet.input(0, element - at + at % y[-1] * y[-2] + at / y[-1]);
+                      }});
 
 std::vector<int> axes_of(const Attributes& attributes) {
   const auto& axes = attributes.get<std::vector<std::int64_t>>("axes");
   return {axes.begin(), axes.end()};
+}
+
+Worked explain_permute(Worksheet& sheet, std::int64_t element) {
+  const Shape &y = sheet.step().shape(), &x = sheet.step().input(0).shape();
+  const std::vector<int> axes = axes_of(sheet.step().attributes());
+  std::int64_t place = 0;
+  for (int axis = y.rank() - 1; axis >= 0; --axis) {
+    place += element % y[axis] * detail::Around(x, axes[static_cast<std::size_t>(axis)]).inner;
+    element /= y[axis];
+  }
+  return sheet.input(0, place);
 }
 
 // Axis i of y is axis axes[i] of x        dx: axis axes[i] is axis i of dy
@@ -58,16 +77,19 @@ const Op permute_op = built_in(
            for (std::size_t i = 0; i < axes.size(); ++i)
              inverse[static_cast<std::size_t>(axes[i])] = static_cast<int>(i);
            return Gradients{permute(dy, inverse)};
-         }});
+         },
+     .explain = explain_permute});
 
 // y = x repeated        dx = dy summed over what was repeated
 const Op broadcast_op = built_in(
-    "broadcast_to", {.forward =
-                         [](Inputs in, const Attributes& attributes) {
-                           return Computed(detail::spread_copy(in[0], shape_of(attributes, "shape")));
-                         },
-                     .rule = [](const Step& s, const Tensor& dy,
-                                Needs) { return Gradients{sum_to(dy, s.raw_input(0).shape())}; }});
+    "broadcast_to",
+    {.forward =
+         [](Inputs in, const Attributes& attributes) {
+           return Computed(detail::spread_copy(in[0], shape_of(attributes, "shape")));
+         },
+     .rule = [](const Step& s, const Tensor& dy,
+                Needs) { return Gradients{sum_to(dy, s.raw_input(0).shape())}; },
+     .explain = [](Worksheet& sheet, std::int64_t element) { return sheet.broadcast_input(0, element); }});
 
 Computed sum_to_forward(Inputs in, const Attributes& attributes) {
   const Tensor& x = in[0];
@@ -85,9 +107,15 @@ Computed sum_to_forward(Inputs in, const Attributes& attributes) {
 
 // y = x summed over what a broadcast repeated        dx = dy repeated
 const Op sum_to_op =
-    built_in("sum_to", {.forward = sum_to_forward, .rule = [](const Step& s, const Tensor& dy, Needs) {
-                          return Gradients{broadcast_to(dy, s.raw_input(0).shape())};
-                        }});
+    built_in("sum_to", {.forward = sum_to_forward,
+                        .rule = [](const Step& s, const Tensor& dy,
+                                   Needs) { return Gradients{broadcast_to(dy, s.raw_input(0).shape())}; },
+                        .explain =
+                            [](Worksheet& sheet, std::int64_t element) {
+                              const Step& s = sheet.step();
+                              return sheet.sum(detail::inputs_at(
+                                  sheet, 0, detail::summed_places(s.input(0).shape(), s.shape(), element)));
+                            }});
 
 }  // namespace
 

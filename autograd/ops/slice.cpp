@@ -6,10 +6,12 @@
 #include "autograd/kernels/layout.hpp"
 #include "autograd/ops/shape_ops.hpp"
 #include "autograd/ops/support.hpp"
+#include "autograd/ops/worked.hpp"
 #include "autograd/tape.hpp"
 
 namespace pencil {
 
+using detail::Around;
 using detail::axis_of;
 using detail::built_in;
 
@@ -54,6 +56,26 @@ Computed unslice_forward(Inputs in, const Attributes& attributes) {
   return x;
 }
 
+Worked explain_slice(Worksheet& sheet, std::int64_t element) {
+  const Step& s = sheet.step();
+  const int axis = axis_of(s.attributes());
+  const Around x(s.input(0).shape(), axis), y(s.shape(), axis);
+  const kernels::Range range = range_of(s.attributes());
+  return sheet.input(0, x.line(y.rest(element)).at(range.start + y.index(element) * range.step));
+}
+
+Worked explain_unslice(Worksheet& sheet, std::int64_t element) {
+  const Step& s = sheet.step();
+  const int axis = axis_of(s.attributes());
+  const Around y(s.input(0).shape(), axis), x(s.shape(), axis);
+  const std::int64_t step = s.attribute<std::int64_t>("step");
+  const std::int64_t from_start = x.index(element) - s.attribute<std::int64_t>("start");
+  if (from_start >= 0 && from_start % step == 0 && from_start / step < y.size)
+    return sheet.input(0, y.line(x.rest(element)).at(from_start / step));
+  sheet.note("0: outside the slice");
+  return 0;
+}
+
 // y = x[…, start : start + step·count : step, …]        dx = dy there, 0 elsewhere
 const Op slice_op = built_in(
     "slice", {.forward = slice_forward,
@@ -63,7 +85,8 @@ const Op slice_op = built_in(
                     const kernels::Range range = range_of(s.attributes());
                     return Gradients{unslice(dy, axis, s.raw_input(0).size(axis), range.start, range.step)};
                   },
-              .zero = "cut off"});
+              .zero = "cut off",
+              .explain = explain_slice});
 
 Tensor sliced(const Located& x, int axis, const kernels::Range& range) {
   return apply(
@@ -72,13 +95,17 @@ Tensor sliced(const Located& x, int axis, const kernels::Range& range) {
 }
 
 // x = 0 but for x[…, start : : step, …] = y        dy = dx there
-const Op unslice_op = built_in(
-    "unslice", {.forward = unslice_forward, .rule = [](const Step& s, const Tensor& dx, Needs) {
-                  const int axis = axis_of(s.attributes());
-                  return Gradients{sliced(dx, axis,
-                                          {s.attribute<std::int64_t>("start"),
-                                           s.attribute<std::int64_t>("step"), s.raw_input(0).size(axis)})};
-                }});
+const Op unslice_op =
+    built_in("unslice", {.forward = unslice_forward,
+                         .rule =
+                             [](const Step& s, const Tensor& dx, Needs) {
+                               const int axis = axis_of(s.attributes());
+                               const kernels::Range range{s.attribute<std::int64_t>("start"),
+                                                          s.attribute<std::int64_t>("step"),
+                                                          s.raw_input(0).size(axis)};
+                               return Gradients{sliced(dx, axis, range)};
+                             },
+                         .explain = explain_unslice});
 
 // y = x[index]        dx[index] = dy, 0 elsewhere
 const Op row_op = built_in(
@@ -99,7 +126,12 @@ const Op row_op = built_in(
                   return Gradients{unslice(unsqueeze(dy, 0), 0, s.raw_input(0).size(0),
                                            s.attribute<std::int64_t>("index"))};
                 },
-            .zero = "cut off"});
+            .zero = "cut off",
+            .explain =
+                [](Worksheet& sheet, std::int64_t element) {
+                  const Step& s = sheet.step();
+                  return sheet.input(0, s.attribute<std::int64_t>("index") * s.shape().size() + element);
+                }});
 
 }  // namespace
 

@@ -1,16 +1,20 @@
 #include "autograd/ops/softmax.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "autograd/kernels/rows.hpp"
 #include "autograd/ops/compare.hpp"
 #include "autograd/ops/reduce.hpp"
 #include "autograd/ops/shape_ops.hpp"
 #include "autograd/ops/support.hpp"
+#include "autograd/ops/worked.hpp"
 #include "autograd/tape.hpp"
 
 namespace pencil {
 
+using detail::Around;
 using detail::axis_from_end;
 using detail::axis_of;
 using detail::axis_to_end;
@@ -18,6 +22,8 @@ using detail::built_in;
 using detail::work_per_number;
 
 namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // How many rows of the last axis.
 std::int64_t rows_of(const Tensor& x) { return x.shape().without(-1).size(); }
@@ -38,6 +44,44 @@ Tensor fractions(Inputs in, int axis) {
     kernels::softmax(rows_of(x), x.size(-1), numbers(mask), x.values<T>().data(), y.writable<T>().data());
   });
   return axis_from_end(y, axis);
+}
+
+// The numbers beside the one asked for, itself among them, that no mask hides.
+struct SeenRow {
+  std::vector<std::int64_t> places;
+  std::int64_t asked = -1;  // which of them is asked for; −1 where it is hidden itself
+};
+SeenRow seen_row(Worksheet& sheet, int mask, std::int64_t element) {
+  const Step& s = sheet.step();
+  const detail::Line line = Around(s.shape(), axis_of(s.attributes())).through(element);
+  SeenRow row;
+  for (std::int64_t i = 0; i < line.count; ++i) {
+    const std::int64_t place = line.at(i);
+    if (s.inputs() > mask && sheet.read(mask, sheet.broadcast_place(mask, place)) == 0) continue;
+    if (place == element) row.asked = static_cast<std::int64_t>(row.places.size());
+    row.places.push_back(place);
+  }
+  detail::note_hidden(sheet, line.count - std::ssize(row.places), line.count);
+  return row;
+}
+
+Worked hidden(Worksheet& sheet) {
+  sheet.note("0: hidden by the mask");
+  return 0;
+}
+
+Worked explain_softmax(Worksheet& sheet, std::int64_t element) {
+  const SeenRow row = seen_row(sheet, 1, element);
+  if (row.asked < 0) return hidden(sheet);
+  const std::vector<Worked> x = detail::inputs_at(sheet, 0, row.places);
+  const bool masked = sheet.step().inputs() == 2;
+  if (masked && std::ranges::all_of(x, [](const Worked& each) { return each.value() == -infinity; })) {
+    sheet.note("0: all that may be looked at is -inf");
+    return 0;
+  }
+  const detail::BlownUp e = detail::blown_up(sheet, x, sheet.step().dtype());
+  detail::note_shift(sheet, x, e);
+  return e.each[static_cast<std::size_t>(row.asked)] / e.total;
 }
 
 // y, dy and perhaps the mask
@@ -74,10 +118,21 @@ Gradients softmax_gradient_rule(const Step& s, const Tensor& u, Needs needs) {
   return gradients;
 }
 
+Worked explain_softmax_gradient(Worksheet& sheet, std::int64_t element) {
+  const SeenRow row = seen_row(sheet, 2, element);
+  if (row.asked < 0) return hidden(sheet);
+  std::vector<Worked> products;
+  for (const std::int64_t place : row.places)
+    products.push_back(sheet.input(0, place) * sheet.input(1, place));
+  const Worked average = sheet.line("average gradient", sheet.sum(products));
+  return sheet.input(0, element) * (sheet.input(1, element) - average);
+}
+
 // dx = y (dy − Σ y dy)        dy' = u (dy − Σ y dy) − dy Σ y u        ddy = y (u − Σ y u)
-const Op softmax_gradient_op = built_in(
-    "softmax_gradient",
-    {.forward = softmax_gradient_forward, .rule = softmax_gradient_rule, .work = work_per_number(4, 8)});
+const Op softmax_gradient_op = built_in("softmax_gradient", {.forward = softmax_gradient_forward,
+                                                             .rule = softmax_gradient_rule,
+                                                             .work = work_per_number(4, 8),
+                                                             .explain = explain_softmax_gradient});
 
 // y = eˣ / Σ eˣ        dx = y (dy − Σ y dy)
 const Op softmax_op = built_in(
@@ -87,7 +142,8 @@ const Op softmax_op = built_in(
                       return Gradients{apply(softmax_gradient_op, {s.output(), dy}, s.attributes())};
                     },
                 .work = work_per_number(4, 4),
-                .zero = "saturated"});
+                .zero = "saturated",
+                .explain = explain_softmax});
 
 // The same where the mask is not 0; 0 elsewhere
 const Op masked_softmax_op =
@@ -99,7 +155,17 @@ const Op masked_softmax_op =
                                      Tensor()};
                   },
               .work = work_per_number(4, 4),
-              .zero = "masked, or saturated"});
+              .zero = "masked, or saturated",
+              .explain = explain_softmax});
+
+Worked explain_log_softmax(Worksheet& sheet, std::int64_t element) {
+  const Step& s = sheet.step();
+  const Around around(s.shape(), axis_of(s.attributes()));
+  const std::vector<Worked> x = detail::inputs_along(sheet, 0, around.through(element));
+  const detail::BlownUp e = detail::blown_up(sheet, x, s.dtype());
+  detail::note_shift(sheet, x, e);
+  return x[static_cast<std::size_t>(around.index(element))] - e.shift - log(e.total);
+}
 
 // y = x − log Σ eˣ        dx = dy − e^y Σ dy
 const Op log_softmax_op =
@@ -120,7 +186,8 @@ const Op log_softmax_op =
                                    return Gradients{dy - exp(s.output()) * total};
                                  },
                              .work = work_per_number(4, 4),
-                             .zero = "saturated"});
+                             .zero = "saturated",
+                             .explain = explain_log_softmax});
 
 Computed layer_norm_forward(Inputs in, const Attributes& attributes) {
   const Tensor& x = in[0];
@@ -158,6 +225,18 @@ Work layer_norm_work(const WorkSizes& sizes, const Attributes&) {
   return {7 * numbers, numbers * (10 * sizes.needs[0] + 2 * sizes.needs[1] + sizes.needs[2])};
 }
 
+Worked explain_layer_norm(Worksheet& sheet, std::int64_t element) {
+  const std::int64_t width = sheet.step().shape()[-1], column = element % width;
+  const std::vector<Worked> x = detail::inputs_along(sheet, 0, {element - column, 1, width});
+  const Worked middle = sheet.line("mean", detail::mean_of(sheet, x));
+  std::vector<Worked> squares;
+  for (const Worked& each : x) squares.push_back(pow(each - middle, 2));
+  const Worked variance = sheet.line("variance", detail::mean_of(sheet, squares));
+  const Worked deviation = sqrt(variance + sheet.step().attribute<double>("epsilon"));
+  const Worked normal = (x[static_cast<std::size_t>(column)] - middle) / deviation;
+  return normal * sheet.input(1, column) + sheet.input(2, column);
+}
+
 // y = (x − mean) r w + b, r = 1 / √(variance + ε)
 // dx = r (g − mean g − x̂ mean (g x̂)) with g = dy w, x̂ = (x − mean) r        dw = Σ dy x̂        db = Σ dy
 const Op layer_norm_op =
@@ -174,7 +253,8 @@ const Op layer_norm_op =
                                   return scaled + in[2];
                                 },
                             .work = layer_norm_work,
-                            .zero = "multiplied by 0"});
+                            .zero = "multiplied by 0",
+                            .explain = explain_layer_norm});
 
 int float_axis(const char* who, const Tensor& x, int axis) {
   detail::need_float(who, x);

@@ -33,10 +33,25 @@ int axis_of(const Attributes& attributes);
 /// Where number `flat` of a shape stands: "(2, 0)".
 std::string position(const Shape& shape, std::int64_t flat);
 
+/// Numbers that stand `step` apart in a row-major array.
+struct Line {
+  std::int64_t first = 0, step = 1, count = 0;
+  std::int64_t at(std::int64_t i) const { return first + i * step; }
+};
+
 /// An axis in the middle of an array: the numbers before it, along it and after it.
 struct Around {
   Around(const Shape& shape, int axis);
   std::int64_t outer = 1, size = 1, inner = 1;
+
+  /// The index along the axis of the number at a row-major place.
+  std::int64_t index(std::int64_t place) const { return place / inner % size; }
+  /// The place of that number without the axis.
+  std::int64_t rest(std::int64_t place) const { return place / (size * inner) * inner + place % inner; }
+  /// The numbers along the axis that stand beside number `rest` of the array without the axis.
+  Line line(std::int64_t rest) const { return {rest / inner * size * inner + rest % inner, inner, size}; }
+  /// The numbers along the axis of which the number at a place is one.
+  Line through(std::int64_t place) const { return {place - index(place) * inner, inner, size}; }
 };
 
 /// The work of an op that does so many operations for each number of its first input, forward and backward:
