@@ -6,6 +6,7 @@
 #include "autograd/files/npy.hpp"
 #include "autograd/files/safetensors.hpp"
 #include "autograd/format.hpp"
+#include "autograd/inspect/compare.hpp"
 #include "autograd/inspect/dot.hpp"
 #include "autograd/inspect/dump.hpp"
 #include "autograd/inspect/flow.hpp"

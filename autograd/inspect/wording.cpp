@@ -39,24 +39,6 @@ void append_number_input(std::string& to, const Tensor& x) {
     to += to_string(x.shape());
 }
 
-std::string setting_text(const Attributes::Entry& entry) {
-  std::string text = fmt::format("{}=", entry.name);
-  const auto append = [&]<class T>(const T& x) {
-    if constexpr (std::is_same_v<T, bool>)
-      text += x ? "true" : "false";
-    else if constexpr (std::is_same_v<T, double>)
-      append_number(text, x);
-    else if constexpr (std::is_same_v<T, std::string>)
-      append_plain(text, x);
-    else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>)
-      text += fmt::format("({})", fmt::join(x, ", "));
-    else
-      text += fmt::format("{}", x);
-  };
-  std::visit(append, entry.value);
-  return text;
-}
-
 }  // namespace
 
 void append_name(std::string& to, const Step& step) {
@@ -94,6 +76,24 @@ void append_numbers(std::string& to, const std::vector<int>& numbers) {
   append_list(
       to, static_cast<int>(numbers.size()), [](int) { return true; },
       [&](int i) { return numbers[static_cast<std::size_t>(i)]; }, [](int) {});
+}
+
+std::string setting_text(const Attributes::Entry& setting) {
+  std::string text = fmt::format("{}=", setting.name);
+  const auto append = [&]<class T>(const T& x) {
+    if constexpr (std::is_same_v<T, bool>)
+      text += x ? "true" : "false";
+    else if constexpr (std::is_same_v<T, double>)
+      append_number(text, x);
+    else if constexpr (std::is_same_v<T, std::string>)
+      append_plain(text, x);
+    else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>)
+      text += fmt::format("({})", fmt::join(x, ", "));
+    else
+      text += fmt::format("{}", x);
+  };
+  std::visit(append, setting.value);
+  return text;
 }
 
 void append_settings(Cell& to, const Step& step) {

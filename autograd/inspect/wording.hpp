@@ -16,7 +16,9 @@ void append_name(std::string& to, const Step& step);
 void append_inputs(std::string& to, const Step& step);
 /// The same for ascending step numbers.
 void append_numbers(std::string& to, const std::vector<int>& numbers);
-/// "axis=1", several to a line, as many as fit.
+/// "axis=1".
+std::string setting_text(const Attributes::Entry& setting);
+/// All settings, several to a line, as many as fit.
 void append_settings(Cell& to, const Step& step);
 /// The user's line and, where it differs, the op's: "main.cpp:12 (loss.cpp:80)".
 void append_source(std::string& to, const Step& step);
