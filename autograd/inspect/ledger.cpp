@@ -34,6 +34,7 @@ class Search {
   Ledger run(int step, std::int64_t element) {
     const Step asked = tape_.step(step);
     found_.step = step;
+    found_.glossary = options_.glossary;
     found_.index = inspect::index_text(asked.shape(), element);
     found_.word = word_of(asked, options_.glossary);
     found_.name = name_of(asked);

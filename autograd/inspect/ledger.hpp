@@ -57,6 +57,7 @@ struct Ledger {
   double rest = 0;        // the gradient less all that is listed
   bool complete = false;  // all there is is listed: the rest is rounding
   std::vector<Unasked> unasked;
+  Glossary glossary = Glossary::pencil;
 };
 
 /// The ledger of one number's gradient. Lines are found best-first: of a step's numbers the ones that pass on
@@ -77,6 +78,6 @@ inline Ledger ledger(const Tape& tape, const Tensor& x, std::initializer_list<st
 
 /// As a table: lines that explain another stand indented below it, and the numbers of the first column add up
 /// to the gradient.
-std::string to_string(const Ledger& ledger, Glossary glossary = Glossary::pencil);
+std::string to_string(const Ledger& ledger);
 
 }  // namespace pencil

@@ -14,8 +14,8 @@ enum Column { contribution, way, local, blame, step, word, name, number, columns
 
 class Printer {
  public:
-  Printer(const Ledger& ledger, Glossary glossary)
-      : ledger_(ledger), gradient_(translated("gradient", glossary)), table_(layout(), 0) {
+  explicit Printer(const Ledger& ledger)
+      : ledger_(ledger), gradient_(translated("gradient", ledger.glossary)), table_(layout(), 0) {
     any_followed_ = std::ranges::any_of(ledger.lines, &Ledger::Line::followed);
   }
 
@@ -124,6 +124,6 @@ class Printer {
 
 }  // namespace
 
-std::string to_string(const Ledger& ledger, Glossary glossary) { return Printer(ledger, glossary).text(); }
+std::string to_string(const Ledger& ledger) { return Printer(ledger).text(); }
 
 }  // namespace pencil

@@ -271,6 +271,66 @@ TEST_CASE("what a ledger cannot tell, it says") {
   CHECK_THROWS_WITH(ledger(training, x, {0}), Says("[ledger] this tape frees what it held"));
 }
 
+TEST_CASE("a number read along several ways gets what all of them bring") {
+  {
+    const Tensor a = parameter(tensor(1.0, f64), "a");
+    Tape tape;
+    const Tensor b = a + a;
+    const Tensor c = b + b;
+    tape.backward(c);
+    const Ledger found = ledger(tape, a, {}, {.lines = 6});
+    CHECK(found.gradient == 4);
+    CHECK(found.rest == 0);
+    CHECK(std::ranges::count(found.lines, -1, &Ledger::Line::parent) == 2);
+    CHECK(std::ranges::count(found.lines, false, &Ledger::Line::followed) == 4);
+    for (const Ledger::Line& line : found.lines)
+      if (!line.followed) CHECK(line.contribution() == 1);
+  }
+  {
+    const Tensor x = parameter(tensor(2.0, f64), "x");
+    Tape tape;
+    const Tensor y = 3 * x;
+    const Tensor twofold = 2 * y, fivefold = 5 * y;
+    tape.backward(twofold + fivefold);
+    const Ledger found = ledger(tape, x, {});
+    CHECK(found.gradient == 21);
+    CHECK(std::abs(listed(found) - 21) < 1e-12);
+    CHECK(std::ranges::count(found.lines, tape.step_of(y), &Ledger::Line::step) == 1);
+    const Ledger short_one = ledger(tape, y, {}, {.lines = 1});
+    CHECK(short_one.lines.front().step == tape.step_of(fivefold));
+    CHECK(short_one.rest == 2);
+  }
+}
+
+TEST_CASE("a ledger in f32 adds up too") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Tape tape;
+    const RandomGraph graph = random_graph(seed, 12, f32);
+    tape.backward(graph.loss);
+    for (const Tensor& x : graph.parameters) {
+      if (!x.has_grad() || x.size() == 0) continue;
+      const Ledger found = ledger(tape, x, index_of(x.shape(), x.size() - 1), {.lines = 2000});
+      INFO("seed " << seed << '\n' << to_string(found));
+      CHECK(std::abs(listed(found) - found.gradient) <= 1e-6 * scale_of(found));
+      if (found.complete) CHECK(std::abs(found.rest) <= 1e-4 * scale_of(found));
+    }
+  }
+}
+
+TEST_CASE("a ledger leads to what is not finite first") {
+  const Tensor x = parameter(tensor({1, 0, 4}), "x");
+  Tape tape;
+  const Tensor a = x * 1000, b = log(x);
+  const Tensor c = b * tensor({1, 0, 1});
+  const Tensor loss = sum(a + c);
+  tape.backward(loss);
+  const Ledger found = ledger(tape, x, {1}, {.lines = 1});
+  CHECK(std::isnan(found.gradient));
+  REQUIRE(found.lines.size() == 1);
+  CHECK(found.lines[0].step == tape.step_of(b));
+  CHECK(std::isnan(found.rest));
+}
+
 TEST_CASE("a ledger reads as it should") {
   const Tensor w = parameter(tensor({{1, 2}, {3, 0.5}}), "attend.query.weight");
   const Tensor sheet = named(tensor({{1, 0}, {2, 4}, {0.5, -1}}), "sheet");
@@ -287,8 +347,7 @@ TEST_CASE("a ledger reads as it should") {
   tape.backward(loss);
   std::string text = to_string(ledger(tape, w, {1, 0}, {.lines = 2}));
   text += '\n' + to_string(ledger(tape, w, {1, 0}, {.lines = 6}));
-  text += '\n' + to_string(ledger(tape, w, {0, 1}, {.lines = 30, .glossary = Glossary::textbook}),
-                           Glossary::textbook);
+  text += '\n' + to_string(ledger(tape, w, {0, 1}, {.lines = 30, .glossary = Glossary::textbook}));
   text += '\n' + to_string(ledger(tape, loss, {}));
   CHECK(text == golden_text("ledger.txt"));
 }

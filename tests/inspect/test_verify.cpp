@@ -288,6 +288,19 @@ TEST_CASE("verify costs few forwards, whatever the size") {
   CHECK(forwards <= 6);
 }
 
+TEST_CASE("verify does not recurse") {
+  const Tensor x = parameter(tensor({1.0}), "x");
+  Tape tape;
+  Tensor y = x;
+  for (int i = 0; i < 20'000; ++i) y = twice(y) * 0.5;
+  tape.backward(y);
+  const Verification found = verify(tape, {.positions = 1});
+  CHECK(found.ok());
+  CHECK(found.forwards == 40'000);
+  CHECK(found.rules == 40'000);
+  CHECK(found.blames == 40'000);
+}
+
 TEST_CASE("what verify found reads as it should") {
   const Tensor x = parameter(tensor({{0, 1}, {2, 3}}, f32), "x");
   Tape tape;

@@ -237,7 +237,8 @@ TEST_CASE("why: a dead relu") {
   tape.backward(loss);
   const Why dead = why(tape, loss, w, {.glossary = Glossary::textbook});
   check(dead, Cause::zero, tape.step_of(y),
-        "a dead relu: step 4 relu gets gradient and passes none to all 6 numbers of step 3 dense layer; [0, 0] is "
+        "a dead relu: step 4 relu gets gradient and passes none to all 6 numbers of step 3 dense layer; [0, "
+        "0] is "
         "-99");
   CHECK(causes(dead) == std::vector<Cause>{Cause::zero});
 }
