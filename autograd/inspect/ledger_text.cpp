@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "autograd/format.hpp"
 #include "autograd/inspect/ledger.hpp"
@@ -48,12 +50,17 @@ class Printer {
     to += ' ' + index;
   }
 
-  // Each line before the ones that explain it.
+  // Each line before the ones that explain it, the largest contributions first.
   std::vector<int> depth_first() {
     const std::size_t count = ledger_.lines.size();
     std::vector<std::vector<int>> below(count + 1);
     for (std::size_t i = 0; i < count; ++i)
       below[static_cast<std::size_t>(ledger_.lines[i].parent + 1)].push_back(static_cast<int>(i));
+    const auto rank = [&](int line) {
+      const double amount = std::abs(ledger_.lines[static_cast<std::size_t>(line)].contribution());
+      return std::isnan(amount) ? -std::numeric_limits<double>::infinity() : -amount;
+    };
+    for (std::vector<int>& lines : below) std::ranges::stable_sort(lines, {}, rank);
     depths_.assign(count, 0);
     std::vector<int> order, stack(below[0].rbegin(), below[0].rend());
     while (!stack.empty()) {
