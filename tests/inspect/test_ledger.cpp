@@ -333,7 +333,7 @@ TEST_CASE("a ledger leads to what is not finite first") {
 
 TEST_CASE("a ledger reads as it should") {
   const Tensor w = parameter(tensor({{1, 2}, {3, 0.5}}), "attend.query.weight");
-  const Tensor sheet = named(tensor({{1, 0}, {2, 4}, {0.5, -1}}), "sheet");
+  const Tensor sheet = named(tensor({{1, 0}, {2, 4}, {0.5, -1}, {0, 2}}), "sheet");
   Tape tape;
   Tensor want;
   {
