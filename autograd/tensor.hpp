@@ -29,6 +29,13 @@ struct Body;
 ///
 /// A default-made Tensor is no tensor at all: `defined()` is false and every other question throws.
 /// There is no operator==: `equal(a, b)` compares number by number, `same(a, b)` asks for the same handle.
+/// Which row, and the line that asks for it; made silently from an integer.
+struct RowIndex {
+  RowIndex(std::int64_t row, Where at = Where::current()) : index(row), where(at) {}  // NOLINT
+  std::int64_t index;
+  Where where;
+};
+
 class Tensor {
  public:
   Tensor() noexcept = default;
@@ -94,7 +101,7 @@ class Tensor {
   /// The same numbers, cut off from the tape: no gradient passes.
   Tensor detach(Where where = Where::current()) const;
   /// Row `index` of the first axis, which is dropped; negative indices count from the end.
-  Tensor operator[](std::int64_t index) const;
+  Tensor operator[](RowIndex index) const;
 
   friend bool operator==(const Tensor&, const Tensor&) = delete;  // equal(a, b) compares numbers
 

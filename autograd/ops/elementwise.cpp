@@ -2,6 +2,8 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
+#include <limits>
 #include <vector>
 
 #include "autograd/create.hpp"
@@ -29,11 +31,22 @@ Tensor Operand::as_tensor(DType dtype) const {
   return last.tensor;
 }
 
+// An operand of `who` as a tensor of the dtype of another one of its.
+static Tensor beside(const char* who, const Operand& x, const Tensor& other) {
+  if (const Tensor* tensor = x.tensor()) return *tensor;
+  const double number = x.number();
+  constexpr double most = std::numeric_limits<std::int32_t>::max();
+  if (other.dtype() == i32 && !(number >= -most - 1 && number <= most && number == std::trunc(number)))
+    fail("[{}] {} is no whole number that i32 holds, which the tensor of shape {} is: cast it with .to(f32)",
+         who, number, other.shape());
+  return x.as_tensor(other.dtype());
+}
+
 OperandPair::OperandPair(const char* who, const Operand& x, const Operand& y) : where(x.where) {
   const Tensor* first = x.tensor() ? x.tensor() : y.tensor();
   if (!first) fail("[{}] was given two plain numbers; one side must be a tensor", who);
-  a = x.as_tensor(first->dtype());
-  b = y.as_tensor(first->dtype());
+  a = beside(who, x, *first);
+  b = beside(who, y, *first);
   if (a.dtype() != b.dtype())
     fail("[{}] dtypes differ: {} and {}; convert one with .to(…)", who, name_of(a.dtype()),
          name_of(b.dtype()));
@@ -256,8 +269,8 @@ Tensor safe_log(const Located& x) { return apply(safe_log_op, {x}); }
 
 Tensor clamp(const Located& x, double low, double high) {
   if (!(low <= high)) fail("[clamp] low is {}, high is {}; need low <= high", low, high);
-  const Tensor low_number = Operand(low).as_tensor(x->dtype());
-  const Tensor high_number = Operand(high).as_tensor(x->dtype());
+  const Tensor low_number = beside("clamp", low, x);
+  const Tensor high_number = beside("clamp", high, x);
   return apply(clamp_op, {x, low_number, high_number});
 }
 
@@ -271,7 +284,7 @@ Tensor Elementwise::applied(std::initializer_list<Operand> arguments) const {
     if (!some) some = each.tensor();
   if (!some) fail("[{}] was given plain numbers only; one argument must be a tensor", op_.word());
   boost::container::small_vector<Tensor, 4> tensors;
-  for (const Operand& each : arguments) tensors.push_back(each.as_tensor(some->dtype()));
+  for (const Operand& each : arguments) tensors.push_back(beside(op_.word().c_str(), each, *some));
   return apply(op_, Inputs(tensors.data(), tensors.size()), {}, first.where);
 }
 

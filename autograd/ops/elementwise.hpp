@@ -19,6 +19,8 @@ class Operand {
 
   /// The tensor, or null for a number.
   const Tensor* tensor() const { return tensor_; }
+  /// The number, where it is one.
+  double number() const { return number_; }
   /// The tensor; a number becomes one of rank 0 with the given dtype, printed in place on a tape.
   Tensor as_tensor(DType dtype) const;
 

@@ -20,8 +20,13 @@ void check_ids(const char* who, const Tensor& ids, std::int64_t end, const char*
   const auto numbers = ids.values<std::int32_t>();
   const std::int64_t bad = kernels::find_outside(numbers.data(), ids.size(), end);
   if (bad >= 0)
-    fail("[{}] id {} at {} is out of range: {} has {}; allowed are 0 to {}", who,
-         numbers[static_cast<std::size_t>(bad)], detail::position(ids.shape(), bad), of, end, end - 1);
+    fail("[{}] id {} at {} is out of range: {} has {}{}", who, numbers[static_cast<std::size_t>(bad)],
+         detail::position(ids.shape(), bad), of, end,
+         end > 0 ? fmt::format("; allowed are 0 to {}", end - 1) : "");
+}
+
+void check_size(const char* who, const char* what, std::int64_t size) {
+  if (size < 0) fail("[{}] {} is {}; need 0 or more", who, what, size);
 }
 
 const std::int32_t* numbers_of(const Tensor& ids) { return ids.values<std::int32_t>().data(); }
@@ -213,6 +218,7 @@ Tensor gather(const Located& x, int axis, const Located& ids) {
 
 Tensor scatter_add(const Located& y, int axis, const Located& ids, std::int64_t size) {
   detail::need_i32("scatter_add", "ids", ids);
+  check_size("scatter_add", "the size of the axis", size);
   const int resolved = y->shape().resolve(axis, "scatter_add");
   if (ids->shape() != y->shape())
     fail("[scatter_add] ids have shape {} and the tensor {}; they must agree", ids->shape(), y->shape());
@@ -233,11 +239,13 @@ Tensor scatter_rows(const Located& y, const Located& ids, std::int64_t rows,
   if (y->rank() == 0 || y->shape().without(-1) != ids->shape())
     fail("[scatter_rows] the rows have shape {} and the ids {}; need (…, width) and (…)", y->shape(),
          ids->shape());
+  check_size("scatter_rows", "the number of rows", rows);
   check_padding("scatter_rows", options, rows);
   return apply(scatter_rows_op, {y, ids}, {{"rows", rows}, {"padding", options.padding}});
 }
 
 Tensor one_hot(const Located& ids, std::int64_t classes, DType dtype) {
+  check_size("one_hot", "the number of classes", classes);
   return apply(one_hot_op, {ids}, {{"classes", classes}, {"dtype", std::string(name_of(dtype))}});
 }
 

@@ -178,13 +178,13 @@ std::vector<Tensor> split(const Located& x, std::span<const std::int64_t> sizes,
   return parts;
 }
 
-Tensor Tensor::operator[](std::int64_t index) const {
+Tensor Tensor::operator[](RowIndex row) const {
   if (rank() == 0) fail("[row] a tensor of shape () has no rows");
-  const std::int64_t resolved = index < 0 ? index + size(0) : index;
+  const std::int64_t index = row.index, resolved = index < 0 ? index + size(0) : index;
   if (resolved < 0 || resolved >= size(0))
     fail("[row] there is no row {} in shape {}: rows run from {} to {}", index, shape(), -size(0),
          size(0) - 1);
-  return apply(row_op, Inputs(this, 1), {{"index", resolved}}, Where{});
+  return apply(row_op, Inputs(this, 1), {{"index", resolved}}, row.where);
 }
 
 }  // namespace pencil

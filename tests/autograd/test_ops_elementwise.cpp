@@ -109,6 +109,19 @@ TEST_CASE("comparisons know NaN and work on whole numbers") {
   CHECK(greater_equal(zeros({2, 1}), zeros({3})).shape() == Shape{2, 3});
 }
 
+TEST_CASE("a number beside whole ones that is none is refused by the op's name") {
+  const Tensor whole = tensor({1, 2}, i32);
+  CHECK_THROWS_WITH(
+      equal(whole, 0.5),
+      "[equal] 0.5 is no whole number that i32 holds, which the tensor of shape (2) is: cast it "
+      "with .to(f32)");
+  CHECK_THROWS_WITH(less(3e9, whole), Says("[less] 3000000000 is no whole number that i32 holds"));
+  CHECK_THROWS_WITH(greater(whole, no_number), Says("[greater] nan is no whole number"));
+  CHECK_THROWS_WITH(clamp(whole, 0.5, 1), Says("[clamp] 0.5 is no whole number"));
+  CHECK_THROWS_WITH(whole * 0.5, Says("[mul] 0.5 is no whole number"));
+  CHECK(numbers(equal(whole, -2147483648.)) == Numbers{0, 0});
+}
+
 TEST_CASE("dtypes that do not fit are refused by name") {
   const Tensor narrow = zeros({2}), wide = zeros({2}, f64), whole = zeros({2}, i32);
   CHECK_THROWS_WITH(narrow + wide, Says("[add] dtypes differ: f32 and f64"));

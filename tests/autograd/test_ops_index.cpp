@@ -42,6 +42,15 @@ TEST_CASE("ids out of range are refused with their position and wrap around nowh
   CHECK_THROWS_WITH(one_hot(tensor({0, 3}, i32), 3), Says("[one_hot] id 3 at (1) is out of range"));
 }
 
+TEST_CASE("sizes below 0 are refused as such, and an empty range allows no id") {
+  const Tensor ids = tensor({0, 1}, i32), y = zeros({2});
+  CHECK_THROWS_WITH(one_hot(ids, -3), "[one_hot] the number of classes is -3; need 0 or more");
+  CHECK_THROWS_WITH(scatter_add(y, 0, ids, -1), "[scatter_add] the size of the axis is -1; need 0 or more");
+  CHECK_THROWS_WITH(scatter_rows(zeros({2, 3}), ids, -2),
+                    "[scatter_rows] the number of rows is -2; need 0 or more");
+  CHECK_THROWS_WITH(scatter_add(y, 0, ids, 0), "[scatter_add] id 0 at (0) is out of range: the axis has 0");
+}
+
 TEST_CASE("rows taken several times add up their gradients") {
   const Tensor ids = tensor({1, 1, 0, 1}, i32);
   const Tensor gradient =

@@ -343,6 +343,8 @@ TEST_CASE("steps know their line, role, path and name") {
   CHECK(tape.step(tape.step_of(z)).role().empty());
   CHECK(tape.step(tape.step_of(z)).input_step(1) == -1);  // a plain number is no step
   CHECK(to_string(tape.step(tape.step_of(2.0 * y)).where()) == line());
+  const Tensor both = stack({y, z});
+  CHECK(to_string(tape.step(tape.step_of(both[-1])).where()) == line());
 }
 
 TEST_CASE("an op's inputs have smaller numbers than its step") {
