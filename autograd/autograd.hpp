@@ -9,6 +9,7 @@
 #include "autograd/inspect/compare.hpp"
 #include "autograd/inspect/dot.hpp"
 #include "autograd/inspect/dump.hpp"
+#include "autograd/inspect/explain.hpp"
 #include "autograd/inspect/flow.hpp"
 #include "autograd/inspect/glossary.hpp"
 #include "autograd/inspect/ledger.hpp"

@@ -37,8 +37,7 @@ Scientific parts(std::string_view text) {
 }
 
 template <class T>
-void append_float(std::string& to, T x) {
-  constexpr int digits = 4;
+void append_float(std::string& to, T x, int digits) {
   if (std::isnan(x)) {
     to += "nan";
   } else if (std::isinf(x)) {
@@ -55,7 +54,7 @@ void append_float(std::string& to, T x) {
       text = chars(buffer, x, std::chars_format::scientific, digits - 1);
       found = parts(text);
     }
-    if (found.exponent >= -digits && found.exponent < 6)
+    if (found.exponent >= -4 && found.exponent < 6)
       text = whole ? chars(buffer, x, std::chars_format::fixed)
                    : chars(buffer, x, std::chars_format::fixed, std::max(1, digits - 1 - found.exponent));
     to += text;
@@ -64,8 +63,8 @@ void append_float(std::string& to, T x) {
 
 }  // namespace
 
-void append_number(std::string& to, double x) { append_float(to, x); }
-void append_number(std::string& to, float x) { append_float(to, x); }
+void append_number(std::string& to, double x, int digits) { append_float(to, x, digits); }
+void append_number(std::string& to, float x, int digits) { append_float(to, x, digits); }
 void append_number(std::string& to, std::int32_t x) {
   Buffer buffer;
   to += chars(buffer, x);

@@ -12,9 +12,9 @@ namespace pencil {
 /// of at most four digits is printed whole (`2`, `0.5`, `-0.045`), any other rounded to four with the zeros
 /// at its end kept, so that `1.000` is nearly 1 and `1` is 1. Whole numbers below 10,000,000 keep all digits;
 /// `1234.6` from a thousand on, `1.235e+07` beyond a million and `1.235e-05` below 0.0001. NaN is `nan`,
-/// infinities `inf` and `-inf`, and −0 is `0`.
-void append_number(std::string& to, double x);
-void append_number(std::string& to, float x);
+/// infinities `inf` and `-inf`, and −0 is `0`. The digits may be others than four, at most 17.
+void append_number(std::string& to, double x, int digits = 4);
+void append_number(std::string& to, float x, int digits = 4);
 void append_number(std::string& to, std::int32_t x);
 std::string number_text(double x);
 

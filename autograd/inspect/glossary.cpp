@@ -134,4 +134,9 @@ std::string_view word_of(const Step& step, Glossary glossary) {
   return term ? term->in(glossary) : key;
 }
 
+std::string_view word_of(std::string_view key, Glossary glossary) {
+  const Term* term = find(key);
+  return term ? term->in(glossary) : translated(key, glossary);
+}
+
 }  // namespace pencil

@@ -44,5 +44,7 @@ std::string_view translated(std::string_view textbook, Glossary glossary);
 /// What a step is called: by its role; for a parameter by its role and the last part of its name ("weight",
 /// "bias", "query weight"); else by the op's word. A role or word without a row stands for itself.
 std::string_view word_of(const Step& step, Glossary glossary);
+/// The word for a role, an op's word or a textbook term; the key itself where there is no row for it.
+std::string_view word_of(std::string_view key, Glossary glossary);
 
 }  // namespace pencil
