@@ -154,7 +154,7 @@ RowWeights row_weights(Worksheet& sheet, int mask_at, const Looking& at) {
   for (const std::int64_t key : row.keys) x.push_back(sheet.line("scores", score_of(sheet, at, key)));
   if (s.attribute<double>("scale") != 1)
     for (Worked& score : x) score = sheet.line("scale", scaled(s, score));
-  const BlownUp e = blown_up(sheet, x, s.dtype());
+  const BlownUp e = blown_up(sheet, x, s.dtype(), true);
   note_shift(sheet, x, e);
   for (const Worked& each : e.each) row.weights.push_back(each / e.total);
   return row;

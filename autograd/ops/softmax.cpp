@@ -79,7 +79,7 @@ Worked explain_softmax(Worksheet& sheet, std::int64_t element) {
     sheet.note("0: all that may be looked at is -inf");
     return 0;
   }
-  const detail::BlownUp e = detail::blown_up(sheet, x, sheet.step().dtype());
+  const detail::BlownUp e = detail::blown_up(sheet, x, sheet.step().dtype(), true);
   detail::note_shift(sheet, x, e);
   return e.each[static_cast<std::size_t>(row.asked)] / e.total;
 }
@@ -162,7 +162,7 @@ Worked explain_log_softmax(Worksheet& sheet, std::int64_t element) {
   const Step& s = sheet.step();
   const Around around(s.shape(), axis_of(s.attributes()));
   const std::vector<Worked> x = detail::inputs_along(sheet, 0, around.through(element));
-  const detail::BlownUp e = detail::blown_up(sheet, x, s.dtype());
+  const detail::BlownUp e = detail::blown_up(sheet, x, s.dtype(), false);
   detail::note_shift(sheet, x, e);
   return x[static_cast<std::size_t>(around.index(element))] - e.shift - log(e.total);
 }

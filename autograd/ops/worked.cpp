@@ -79,14 +79,17 @@ Worked mean_of(Worksheet& sheet, std::span<const Worked> x) {
 
 bool blows_up_beyond(double x, DType dtype) { return std::exp(x) > limits(dtype).first; }
 
-BlownUp blown_up(Worksheet& sheet, std::span<const Worked> x, DType dtype) {
+BlownUp blown_up(Worksheet& sheet, std::span<const Worked> x, DType dtype, bool lines) {
   BlownUp result;
   double total = 0;
   for (const Worked& each : x) total += std::exp(each.value());
   const auto [most, least] = limits(dtype);
   if (!x.empty() && (total > most || total < least))
     result.shift = sheet.line("largest", x[first_largest(x)]);
-  for (const Worked& each : x) result.each.push_back(sheet.line("blow_up", exp(each - result.shift)));
+  for (const Worked& each : x) {
+    const Worked e = exp(each - result.shift);
+    result.each.push_back(lines ? sheet.line("blow_up", e) : e);
+  }
   result.total = sheet.line("total", sheet.sum(result.each));
   return result;
 }
@@ -94,7 +97,7 @@ BlownUp blown_up(Worksheet& sheet, std::span<const Worked> x, DType dtype) {
 Worked log_of_total(Worksheet& sheet, std::span<const Worked> x, DType dtype) {
   if (!x.empty())
     if (const Worked& top = x[first_largest(x)]; std::isinf(top.value())) return top;
-  const BlownUp e = blown_up(sheet, x, dtype);
+  const BlownUp e = blown_up(sheet, x, dtype, false);
   return e.shift + log(e.total);
 }
 

@@ -26,15 +26,15 @@ Worked smallest(Worksheet& sheet, std::span<const Worked> x);
 /// Σ x / n; the mean of nothing is 0.
 Worked mean_of(Worksheet& sheet, std::span<const Worked> x);
 
-/// The softmax recipe: blow each number up by e, and total them; each has a line, and the total.
+/// The softmax recipe: blow each number up by e, and total them.
 struct BlownUp {
   std::vector<Worked> each;  // e^x, or e^(x − largest)
   Worked total;
   Worked shift;  // the largest, or a plain 0
 };
 /// As the documents write it, e^x; where the total is too large or too small for the dtype, of x less the
-/// largest.
-BlownUp blown_up(Worksheet& sheet, std::span<const Worked> x, DType dtype);
+/// largest. The total has a line; with `lines` so has each e^x, to be read on its own.
+BlownUp blown_up(Worksheet& sheet, std::span<const Worked> x, DType dtype, bool lines);
 /// log Σ eˣ by that recipe; infinite where the largest is.
 Worked log_of_total(Worksheet& sheet, std::span<const Worked> x, DType dtype);
 /// Notes that the kernels take the largest off, where the arithmetic does not.
