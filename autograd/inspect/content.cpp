@@ -31,14 +31,6 @@ Content::Content(const Tape& tape, const DumpOptions& options)
     bytes_.push_back(bytes_.back() + each[static_cast<std::size_t>(number)].total());
 }
 
-std::string_view Content::first_module(const Line& line) const {
-  return module_of(step(line.first).path(), fold_);
-}
-
-std::string_view Content::last_module(const Line& line) const {
-  return module_of(step(line.last).path(), fold_);
-}
-
 std::vector<int> Content::read_by_module(const Line& line) const {
   const int first = step(line.last_time()).number();
   std::vector<int> read;

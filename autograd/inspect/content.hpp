@@ -27,9 +27,8 @@ class Content {
 
   /// The step at a position; a line speaks of the one at its last.
   Step step(int position) const { return tape_.step(shown_[static_cast<std::size_t>(position)]); }
-  /// The module that a line of that kind stands for, the first and the last time.
-  std::string_view first_module(const Line& line) const;
-  std::string_view last_module(const Line& line) const;
+  /// The module a position is folded into.
+  std::string_view module(int position) const { return module_of(step(position).path(), fold_); }
   /// The steps outside a module that it reads, the last time; in order, each once.
   std::vector<int> read_by_module(const Line& line) const;
   /// What all steps of a line hold, where `.bytes` asks for it.

@@ -143,19 +143,18 @@ class Dump {
   }
 
   void fill_name(const Line& line, std::string& text) const {
-    const auto name_at = [&](int position, std::string_view module) {
-      std::string found;
-      if (line.kind == Line::step)
-        append_name(found, content_.step(position));
-      else
-        append_plain(found, module);
-      return found;
-    };
-    const std::string last = name_at(line.last, content_.last_module(line));
-    if (line.times > 1)
-      if (const std::string first = name_at(line.first, content_.first_module(line)); first != last)
-        text += first + " … ";
-    text += last;
+    append_name_at(line, line.last, text);
+    if (line.times == 1) return;
+    std::string first;
+    append_name_at(line, line.first, first);
+    if (first != text) text = first + " … " + text;
+  }
+
+  void append_name_at(const Line& line, int position, std::string& text) const {
+    if (line.kind == Line::step)
+      append_name(text, content_.step(position));
+    else
+      append_plain(text, content_.module(position));
   }
 
   static void fill_time(std::int64_t nanoseconds, std::string& text) {

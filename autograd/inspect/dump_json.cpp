@@ -116,9 +116,9 @@ class JsonDump {
     key("times").number(line.times);
     key("steps").number(line.steps_each_time());
     if (!module) return;
-    if (content_.first_module(line) != content_.last_module(line))
-      text("first_path", content_.first_module(line));
-    text("path", content_.last_module(line));
+    const std::string_view first = content_.module(line.first), last = content_.module(line.last);
+    if (first != last) text("first_path", first);
+    text("path", last);
   }
 
   void write_times(const Line& line) {
