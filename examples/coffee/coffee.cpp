@@ -82,7 +82,7 @@ std::string page(const Options& options) {
   }();
 
   std::string text = fmt::format(
-      "{} notes, {} words\n"
+      "{} note{}, {} words\n"
       "tokens {}\n"
       "met in how many notes\n{}\n"
       "points\n{}\n"
@@ -90,7 +90,7 @@ std::string page(const Options& options) {
       "look\n{}\n"
       "slices\n{}\n"
       "mix\n{}\n",
-      notes.size(), n, quoted(words), to_string(met(meetings, at)), rounded(points), rounded(bag),
+      notes.size(), notes.size() == 1 ? "" : "s", n, quoted(words), to_string(met(meetings, at)), rounded(points), rounded(bag),
       rounded(look), rounded(slices), rounded(mix));
   if (options.tape) {
     text += '\n';

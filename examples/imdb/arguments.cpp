@@ -7,6 +7,7 @@
 #include <boost/program_options/errors.hpp>
 #include <boost/program_options/parsers.hpp>
 #include <charconv>
+#include <filesystem>
 
 #include "examples/imdb/review_sink.hpp"
 #include "nn/text/utf8.hpp"
@@ -14,6 +15,7 @@
 namespace pencil::imdb {
 
 namespace po = boost::program_options;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -31,7 +33,7 @@ std::string one_line(std::string text) {
 
 /// The whole text as a number, or nothing.
 template <class T>
-std::optional<T> parsed(const std::string& text) {
+std::optional<T> parsed(std::string_view text) {
   T value{};
   const char* const end = text.data() + text.size();
   const auto [stopped, error] = std::from_chars(text.data(), end, value);
@@ -101,6 +103,41 @@ std::optional<std::size_t> Arguments::choice(const std::string& name,
   const auto found = std::find(allowed.begin(), allowed.end(), *value);
   if (found == allowed.end()) refuse(name, *value, fmt::format("{}", fmt::join(allowed, " or ")));
   return static_cast<std::size_t>(found - allowed.begin());
+}
+
+std::optional<NumberAt> Arguments::number_at(const std::string& name) const {
+  const std::optional<std::string> value = text(name);
+  if (!value) return {};
+  const auto whole = [&](std::string_view part) {
+    const std::optional<std::int32_t> n = parsed<std::int32_t>(part);
+    if (!n || *n < 0) refuse(name, *value, "a step and the place of a number in it, like 12:0,3");
+    return *n;
+  };
+  const std::size_t colon = value->find(':');
+  NumberAt at{whole(std::string_view(*value).substr(0, colon)), {}};
+  for (std::size_t begin = colon; begin != std::string::npos;) {
+    const std::size_t end = value->find(',', ++begin);
+    at.index.push_back(whole(std::string_view(*value).substr(begin, end - begin)));
+    begin = end;
+  }
+  return at;
+}
+
+void Arguments::exclude(const std::string& one, const std::string& other) const {
+  if (given(one) && given(other))
+    throw UsageError(fmt::format("--{} and --{} exclude each other", one, other));
+}
+
+void Arguments::need_with(const std::string& one, const std::string& other) const {
+  if (given(one) && !given(other)) throw UsageError(fmt::format("--{} needs --{}", one, other));
+}
+
+void Arguments::need_different_files(std::initializer_list<const char*> names) const {
+  const auto plain = [&](const char* name) { return fs::absolute(*text(name)).lexically_normal(); };
+  for (const char* const* a = names.begin(); a != names.end(); ++a)
+    for (const char* const* b = a + 1; b != names.end(); ++b)
+      if (given(*a) && given(*b) && plain(*a) == plain(*b))
+        throw UsageError(fmt::format("--{} and --{} name the same file", *a, *b));
 }
 
 std::string Arguments::needed(const std::string& name) const {

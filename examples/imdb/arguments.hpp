@@ -25,6 +25,12 @@ struct Range {
   bool low_open = false, high_open = false;
 };
 
+/// One number of a tape: "12:0,3" is step 12, row 0, column 3.
+struct NumberAt {
+  int step = 0;
+  std::vector<std::int64_t> index;
+};
+
 /// The words behind a command, taken apart. Option names are never guessed from prefixes, nothing may be
 /// given twice, and `--` ends the options. Throws UsageError that names the option, its value and what is
 /// allowed.
@@ -42,8 +48,16 @@ class Arguments {
   /// The place of the value among those allowed.
   std::optional<std::size_t> choice(const std::string& name,
                                     std::initializer_list<std::string_view> allowed) const;
+  std::optional<NumberAt> number_at(const std::string& name) const;
   /// A text that must be there and not be empty.
   std::string needed(const std::string& name) const;
+
+  /// Throws where both are given.
+  void exclude(const std::string& one, const std::string& other) const;
+  /// Throws where one is given without the other.
+  void need_with(const std::string& one, const std::string& other) const;
+  /// Throws where two of these options name one file, in whatever way it is written but for links.
+  void need_different_files(std::initializer_list<const char*> names) const;
 
   /// The words that are no options, in order.
   const std::vector<std::string>& others() const { return others_; }

@@ -10,6 +10,7 @@ int train(const TrainOptions& options, Console& console);
 int evaluate(const EvaluateOptions& options, Console& console);
 int predict(const PredictOptions& options, Console& console);
 int explain(const ExplainOptions& options, Console& console);
+int curves(const CurvesOptions& options, Console& console);
 int glossary(const GlossaryOptions& options, Console& console);
 
 /// The whole program but for the process: reads the words behind its name, runs the command, turns what is

@@ -58,8 +58,8 @@ std::string counts_of(const std::vector<Review>& reviews) {
   const auto n = static_cast<std::int64_t>(reviews.size());
   const std::int64_t liked =
       std::count_if(reviews.begin(), reviews.end(), [](const Review& r) { return r.label == 1; });
-  return fmt::format("{} reviews ({} liked, {} hated)", with_commas(n), with_commas(liked),
-                     with_commas(n - liked));
+  return fmt::format("{} review{} ({} liked, {} hated)", with_commas(n), n == 1 ? "" : "s",
+                     with_commas(liked), with_commas(n - liked));
 }
 
 std::string oddities_of(const Reading& reading) {

@@ -93,7 +93,9 @@ void read_line(std::string_view line, std::int64_t number, ReviewSink& sink) {
   if (!found.is_object) return sink.bad(number, "no JSON object; need one object a line");
   const Value& text = found.review.there() ? found.review : found.text;
   const Value& label = found.sentiment.there() ? found.sentiment : found.label;
-  if (!text.there()) return sink.bad(number, fmt::format("no key {}", fmt::join(text_names, " or ")));
+  if (text.kind == Value::Kind::missing)
+    return sink.bad(number, fmt::format("no key {}", fmt::join(text_names, " or ")));
+  if (text.kind == Value::Kind::null) return sink.bad(number, "the review is null");
   if (text.kind != Value::Kind::string) return sink.bad(number, "the review is no string");
   if (label.kind == Value::Kind::other) return sink.bad(number, "the label is no string or number");
   sink.add(number, text.text, label.text);

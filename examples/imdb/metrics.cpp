@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "autograd/files/file.hpp"
 #include "autograd/kernels/threads.hpp"
 
 namespace pencil::imdb {
@@ -69,7 +68,7 @@ const EpochResult* best_epoch(const std::vector<EpochResult>& epochs) {
   return best;
 }
 
-void write_metrics(const fs::path& path, const TrainOptions& options, const TrainResult& result) {
+std::string metrics_json(const TrainOptions& options, const TrainResult& result) {
   json j;
   j["settings"] = settings_of(options);
   j["parameters"] = result.parameters;
@@ -81,9 +80,32 @@ void write_metrics(const fs::path& path, const TrainOptions& options, const Trai
     j["best"]["by"] = best->validation ? "validation" : "test";
   }
   j["seconds"] = result.seconds;
-  const std::string text = j.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
-  pencil::detail::write_file(path, "metrics",
-                             [&](pencil::detail::FileWriter& file) { file.write(text.data(), text.size()); });
+  return j.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+std::vector<Chart> charts_of(std::string_view metrics) {
+  const json j = json::parse(metrics, nullptr, false);
+  const auto epochs = j.is_object() ? j.find("epochs") : j.end();
+  if (!j.is_object() || epochs == j.end() || !epochs->is_array())
+    fail(
+        "[curves] the text is no metrics file: need a JSON object with epochs, as imdb train --metrics "
+        "writes");
+  std::vector<Chart> charts;
+  for (const std::string what : {"loss", "accuracy"}) {
+    Chart chart{.title = what, .x = "epoch", .curves = {}};
+    for (const std::string pile : {"train", "validation", "test"}) {
+      Curve curve{pile, {}, {}};
+      for (const json& epoch : *epochs) {
+        const auto y = epoch.find(pile + "_" + what);
+        if (y == epoch.end() || !y->is_number()) continue;  // NaN is written as null
+        curve.x.push_back(epoch.value("epoch", static_cast<double>(curve.x.size() + 1)));
+        curve.y.push_back(y->get<double>());
+      }
+      if (!curve.x.empty()) chart.curves.push_back(std::move(curve));
+    }
+    charts.push_back(std::move(chart));
+  }
+  return charts;
 }
 
 }  // namespace pencil::imdb

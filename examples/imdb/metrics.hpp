@@ -1,8 +1,11 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include "autograd/inspect/curves.hpp"
 #include "examples/imdb/judge.hpp"
 #include "examples/imdb/options.hpp"
 #include "optim/fit.hpp"
@@ -28,7 +31,11 @@ struct TrainResult {
 /// chosen by it). Null where no epoch was completed.
 const EpochResult* best_epoch(const std::vector<EpochResult>& epochs);
 
-/// Writes settings and results as one JSON object. Throws Error with the path.
-void write_metrics(const fs::path& path, const TrainOptions& options, const TrainResult& result);
+/// Settings and results as one JSON object.
+std::string metrics_json(const TrainOptions& options, const TrainResult& result);
+
+/// The curves of such an object: loss and accuracy over the epochs, on each pile. Throws Error where the text
+/// is something else.
+std::vector<Chart> charts_of(std::string_view metrics);
 
 }  // namespace pencil::imdb

@@ -17,6 +17,7 @@ int run_command(const TrainOptions& options, Console& console) { return train(op
 int run_command(const EvaluateOptions& options, Console& console) { return evaluate(options, console); }
 int run_command(const PredictOptions& options, Console& console) { return predict(options, console); }
 int run_command(const ExplainOptions& options, Console& console) { return explain(options, console); }
+int run_command(const CurvesOptions& options, Console& console) { return curves(options, console); }
 int run_command(const GlossaryOptions& options, Console& console) { return glossary(options, console); }
 
 /// Errors quote files and command lines as they are; a terminal gets well-formed UTF-8 without controls.

@@ -42,6 +42,9 @@ void check_is_text(const fs::path& path, std::string_view text) {
 }
 
 Reading read_single_file(const fs::path& path, const ReadOptions& options) {
+  std::error_code ignored;
+  if (fs::is_character_file(path, ignored) || fs::is_block_file(path, ignored))
+    fail("[read] {}: a device, which may never end; need a file, a pipe or a folder", path.string());
   const std::string text = read_file(path);
   check_is_text(path, text);
   if (text.find_first_not_of(" \t\r\n") == std::string::npos)

@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -9,7 +7,9 @@
 #include "examples/imdb/commands.hpp"
 #include "examples/imdb/data.hpp"
 #include "examples/imdb/metrics.hpp"
+#include "examples/imdb/output.hpp"
 #include "examples/imdb/progress.hpp"
+#include "examples/imdb/report.hpp"
 #include "optim/optim.hpp"
 
 namespace pencil::imdb {
@@ -19,19 +19,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-/// Fails now rather than after the training where a file cannot be written.
-void check_can_be_written(const std::optional<fs::path>& path, const char* option) {
-  if (!path) return;
-  const fs::path folder = path->has_parent_path() ? path->parent_path() : fs::path(".");
-  std::error_code ignored;
-  if (!fs::is_directory(folder, ignored))
-    fail("--{} {}: there is no folder {}", option, path->string(), folder.string());
-  if (fs::exists(*path, ignored) && !fs::is_regular_file(*path, ignored))
-    fail("--{} {}: that is no regular file", option, path->string());
-  if (access(folder.c_str(), W_OK) != 0)
-    fail("--{} {}: the folder {} cannot be written", option, path->string(), folder.string());
 }
 
 /// Nobody who names the reviews under --save wants them replaced by a model.
@@ -74,7 +61,9 @@ class Training {
     const bool interrupted = fitted_.stopped || fitted_.steps == 0;
     if (!o_.quiet) conclude();
     if (o_.save && fitted_.steps > 0) save(interrupted);
-    if (o_.metrics) write_metrics(*o_.metrics, o_, result_);
+    if (o_.metrics) write_file(*o_.metrics, metrics_json(o_, result_));
+    if (o_.report)
+      write_file(*o_.report, training_report(model_.classifier, data_.study, o_, result_, flow_));
     if (interrupted) say_interrupted();
     return interrupted ? 130 : 0;
   }
@@ -82,7 +71,8 @@ class Training {
  private:
   optim::FitResult learn() {
     Classifier& classifier = model_.classifier;
-    optim::Adam adam{nn::parameters(classifier), {.learning_rate = o_.learning_rate}};
+    optim::Adam adam{
+        nn::parameters(classifier), {.learning_rate = o_.learning_rate}, {.norms = o_.report.has_value()}};
     Progress progress(console_, data_.study.size(), o_.quiet);
     optim::FitOptions options{.items = data_.study.size(),
                               .loss = [&](optim::Batch items) -> optim::BatchLoss {
@@ -96,6 +86,8 @@ class Training {
                               .on_step =
                                   [&](optim::StepProgress& step) {
                                     progress.step(step);
+                                    if (o_.report && step.step == step.steps)
+                                      flow_ = to_string(flow(step.tape, step.report));
                                     step.stop = console_.stop();
                                   },
                               .on_epoch =
@@ -105,7 +97,8 @@ class Training {
                                   },
                               .epochs = o_.epochs,
                               .batch_size = o_.batch_size,
-                              .seed = o_.model.classifier.seed};
+                              .seed = o_.model.classifier.seed,
+                              .tape = {.keep = Keep::leaves, .stop_on_nonfinite = o_.guard}};
     if (data_.validation) {
       options.evaluate = [&] {
         const Judgement judgement = judge(classifier, *data_.validation);
@@ -161,15 +154,17 @@ class Training {
   Model model_;
   TrainResult result_;
   optim::FitResult fitted_;
+  std::string flow_;  // of the last epoch's last step
 };
 
 }  // namespace
 
 int train(const TrainOptions& options, Console& console) {
-  check_is_no_input(options, options.save, "save");
-  check_is_no_input(options, options.metrics, "metrics");
-  check_can_be_written(options.save, "save");
-  check_can_be_written(options.metrics, "metrics");
+  for (const auto& [path, option] :
+       {std::pair(&options.save, "save"), {&options.metrics, "metrics"}, {&options.report, "report"}}) {
+    check_is_no_input(options, *path, option);
+    check_can_be_written(*path, option);
+  }
   if (options.threads > 0) kernels::set_threads(options.threads);
   return Training(options, console).run();
 }

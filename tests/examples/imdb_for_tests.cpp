@@ -155,4 +155,12 @@ std::string small_csv() {
   return text;
 }
 
+Trained::Trained(const std::vector<std::string>& more) : data_(folder_.write("reviews.csv", small_csv())) {
+  std::vector<std::string> words{"train", "--data",   data(),   "--test",       data(), "--max-len",
+                                 "8",     "--epochs", "60",     "--batch-size", "4",    "--vocab-size",
+                                 "30",    "--quiet",  "--save", model()};
+  words.insert(words.end(), more.begin(), more.end());
+  if (const Ran ran = run_imdb(words); ran.status != 0) throw std::runtime_error(ran.err);
+}
+
 }  // namespace pencil::tests

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/examples/folder_for_tests.hpp"
+
 namespace pencil::tests {
 
 struct Ran {
@@ -52,5 +54,18 @@ class ImdbProcess {
 
 /// Twenty short reviews, liked and hated by turns, as CSV.
 std::string small_csv();
+
+/// A small model, trained on small_csv() with options of the test's own.
+class Trained {
+ public:
+  explicit Trained(const std::vector<std::string>& more = {});
+  std::string data() const { return data_.string(); }
+  std::string model() const { return (folder_.path() / "model").string(); }
+  const TemporaryFolder& folder() const { return folder_; }
+
+ private:
+  TemporaryFolder folder_;
+  std::filesystem::path data_;
+};
 
 }  // namespace pencil::tests

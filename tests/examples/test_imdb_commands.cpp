@@ -12,28 +12,9 @@ using namespace pencil;
 using nlohmann::json;
 using tests::Ran;
 using tests::run_imdb;
+using tests::Trained;
 
 namespace {
-
-// A model that has learnt twenty short reviews.
-class Trained {
- public:
-  explicit Trained(const std::vector<std::string>& more = {})
-      : data_(folder_.write("reviews.csv", tests::small_csv())) {
-    std::vector<std::string> words{"train", "--data",   data(),   "--test",       data(), "--max-len",
-                                   "8",     "--epochs", "60",     "--batch-size", "4",    "--vocab-size",
-                                   "30",    "--quiet",  "--save", model()};
-    words.insert(words.end(), more.begin(), more.end());
-    REQUIRE(run_imdb(words).status == 0);
-  }
-  std::string data() const { return data_.string(); }
-  std::string model() const { return (folder_.path() / "model").string(); }
-  const tests::TemporaryFolder& folder() const { return folder_; }
-
- private:
-  tests::TemporaryFolder folder_;
-  std::filesystem::path data_;
-};
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;

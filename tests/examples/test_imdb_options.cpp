@@ -209,6 +209,8 @@ TEST_CASE("imdb: help and version") {
       CHECK_THAT(ran.out, Says("--quiet"));
     }
   }
+  CHECK(run_imdb({"help", "train"}).out == run_imdb({"train", "--help"}).out);
+  CHECK(run_imdb({"help"}).out == run_imdb({"--help"}).out);
   CHECK(run_imdb({"--version"}).out.substr(0, 5) == "imdb ");
   CHECK(run_imdb({"train", "--version"}).out == run_imdb({"--version"}).out);
 }

@@ -138,6 +138,7 @@ TEST_CASE("JSON Lines: bad lines are told apart") {
   CHECK_THROWS_WITH(json("\"text\""), Says("line 2: no JSON object"));
   CHECK_THROWS_WITH(json("{}"), Says("line 2: no key review or text"));
   CHECK_THROWS_WITH(json("{\"label\":1}"), Says("line 2: no key review or text"));
+  CHECK_THROWS_WITH(json("{\"text\":null,\"label\":1}"), Says("line 2: the review is null"));
   CHECK_THROWS_WITH(json("{\"text\":7,\"label\":1}"), Says("line 2: the review is no string"));
   CHECK_THROWS_WITH(json("{\"text\":[\"x\"],\"label\":1}"), Says("line 2: the review is no string"));
   CHECK_THROWS_WITH(json("{\"text\":\"x\",\"label\":{}}"), Says("line 2: the label is no string or number"));
@@ -191,6 +192,7 @@ TEST_CASE("files without reviews, and files that are no text") {
                     Says("[read] no such file or folder: /no/such/file.csv"));
   CHECK_THROWS_WITH(read_reviews("", Part::train), Says("no such file or folder"));
   CHECK_THROWS_WITH(read_file("/"), Says("[read] /: Is a directory"));
+  CHECK_THROWS_WITH(read_reviews("/dev/zero", Part::train), Says("/dev/zero: a device, which may never end"));
   const TemporaryFolder folder;
   const auto file = folder.write("a.csv", "x");
   CHECK_THROWS_WITH(read_reviews(file / "b.csv", Part::train), Says("a.csv/b.csv"));

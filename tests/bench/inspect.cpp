@@ -1,0 +1,120 @@
+// What inspection costs: keeping a tape for reading, measuring and guarding it, and printing it.
+
+#include <benchmark/benchmark.h>
+
+#include "autograd/autograd.hpp"
+#include "examples/imdb/classifier.hpp"
+#include "nn/nn.hpp"
+#include "optim/optim.hpp"
+
+namespace pencil {
+namespace {
+
+// The documents' training step: 64 reviews of 100 words.
+class Training {
+ public:
+  Training() : model_({}), adam_(nn::parameters(model_), {}) {
+    Rng rng{1};
+    Tensor tokens = empty({64, 100}, i32);
+    for (std::int32_t& token : tokens.writable<std::int32_t>())
+      token = static_cast<std::int32_t>(rng.next() % 10000);
+    tokens_ = tokens;
+    Tensor labels = empty({64}, i32);
+    for (std::int32_t& label : labels.writable<std::int32_t>())
+      label = static_cast<std::int32_t>(rng.next() % 2);
+    labels_ = labels;
+    model_.train();
+  }
+
+  void step(const TapeOptions& options) {
+    Tape tape(options);
+    const Tensor loss = binary_cross_entropy_with_logits(model_(tokens_), labels_);
+    tape.backward(loss);
+    adam_.step();
+  }
+
+ private:
+  imdb::Classifier model_;
+  optim::Adam adam_;
+  Tensor tokens_, labels_;
+};
+
+void training_step(benchmark::State& state, const TapeOptions& options) {
+  Training training;
+  training.step(options);
+  for (auto _ : state) training.step(options);
+}
+BENCHMARK_CAPTURE(training_step, keep_leaves, TapeOptions{.keep = Keep::leaves})
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(training_step, keep_all, TapeOptions{.keep = Keep::all})->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(training_step, timed, TapeOptions{.keep = Keep::leaves, .time = true})
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(training_step, guarded, TapeOptions{.keep = Keep::leaves, .stop_on_nonfinite = true})
+    ->Unit(benchmark::kMillisecond);
+
+// A chain of so many steps on eight numbers, swept.
+struct Chain {
+  explicit Chain(std::int64_t steps) {
+    Tensor x = parameter(full({8}, 0.5), "x");
+    const Tensor w = parameter(full({8}, 0.9), "w");
+    Tensor y = x;
+    for (std::int64_t i = 0; i < steps; i += 2) {
+      y = y * w;
+      y = tanh(y);
+    }
+    tape.backward(y, {.upstream = full({8}, 1)});
+    last = y;
+    first = x;
+  }
+  Tape tape;
+  Tensor first, last;
+};
+
+template <class Ask>
+void ask_chain(benchmark::State& state, Ask&& ask) {
+  const Chain chain(state.range(0));
+  for (auto _ : state) ask(chain);
+  state.SetComplexityN(state.range(0));
+  state.counters["ns/step"] =
+      benchmark::Counter(static_cast<double>(state.range(0)) * 1e-9,
+                         benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+
+void dump_text(benchmark::State& state) {
+  ask_chain(state, [](const Chain& chain) {
+    std::size_t bytes = 0;
+    dump(chain.tape, {}, [&](std::string_view piece) { bytes += piece.size(); });
+    benchmark::DoNotOptimize(bytes);
+  });
+}
+void dump_folded(benchmark::State& state) {
+  ask_chain(state, [](const Chain& chain) { benchmark::DoNotOptimize(dump(chain.tape, {.fold = 1})); });
+}
+void dump_as_json(benchmark::State& state) {
+  ask_chain(state, [](const Chain& chain) {
+    std::size_t bytes = 0;
+    dump_json(chain.tape, {}, [&](std::string_view piece) { bytes += piece.size(); });
+    benchmark::DoNotOptimize(bytes);
+  });
+}
+void why_of_first(benchmark::State& state) {
+  ask_chain(state,
+            [](const Chain& chain) { benchmark::DoNotOptimize(why(chain.tape, chain.last, chain.first)); });
+}
+void first_nonfinite_of_none(benchmark::State& state) {
+  ask_chain(state, [](const Chain& chain) { benchmark::DoNotOptimize(first_nonfinite(chain.tape)); });
+}
+void ledger_of_first(benchmark::State& state) {
+  ask_chain(state,
+            [](const Chain& chain) { benchmark::DoNotOptimize(ledger(chain.tape, chain.first, {0})); });
+}
+#define PENCIL_GROWING(f) BENCHMARK(f)->Arg(250000)->Arg(500000)->Arg(1000000)->Unit(benchmark::kMillisecond)
+PENCIL_GROWING(dump_text);
+PENCIL_GROWING(dump_folded);
+PENCIL_GROWING(dump_as_json);
+PENCIL_GROWING(why_of_first);
+PENCIL_GROWING(first_nonfinite_of_none);
+PENCIL_GROWING(ledger_of_first);
+
+}  // namespace
+}  // namespace pencil
