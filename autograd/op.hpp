@@ -122,6 +122,9 @@ struct OpParts {
   /// The arithmetic of one number of the output, by its row-major place (autograd/arithmetic.hpp). Without
   /// it, `composed` says it, where there is one.
   std::function<Worked(Worksheet&, std::int64_t element)> explain = nullptr;
+  /// Of an op that attends: the weights with which its rows look at the keys, (batch, heads, rows, keys), for
+  /// pictures. Pure, as forward is.
+  std::function<Tensor(Inputs, const Attributes&)> weights = nullptr;
 };
 
 /// A differentiable function of tensors: a word and its parts. A value; copies share. The built-in ops are of

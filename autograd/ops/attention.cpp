@@ -110,6 +110,17 @@ Work weights_work(const WorkSizes& sizes, const Attributes& attributes) {
   return {scores * (product + 5), scores * ((dq || dk) * 5 + (dq + dk) * product)};
 }
 
+// (batch, heads, rows, keys); in[mask_at] is the mask if there is one.
+Tensor weights_of(Inputs in, std::size_t mask_at, const Attributes& attributes) {
+  const kernels::AttentionShape shape = shape_for(in, mask_at, attributes);
+  Tensor weights = empty({shape.batch, shape.heads, shape.queries, shape.keys}, in[0].dtype());
+  dispatch_float(weights.dtype(), [&]<class T>(T) {
+    kernels::attention_weights(shape, in[0].values<T>().data(), in[1].values<T>().data(),
+                               weights.writable<T>().data());
+  });
+  return weights;
+}
+
 // y = w v, w = softmax(scale q kᵀ) over what may be looked at
 // dv = wᵀ dy        ds = w (dw − Σ w dw), dw = dy vᵀ        dq = scale ds k        dk = scale dsᵀ q
 const Op attention_op = built_in("attention", {.forward = attention_forward,
@@ -119,16 +130,13 @@ const Op attention_op = built_in("attention", {.forward = attention_forward,
                                                .role = "mix",
                                                .zero = "masked, saturated, or multiplied by 0",
                                                .constant = 0b1000,
-                                               .explain = detail::explain_attention});
+                                               .explain = detail::explain_attention,
+                                               .weights = [](Inputs in, const Attributes& attributes) {
+                                                 return weights_of(in, attention_mask, attributes);
+                                               }});
 
-Computed weights_forward(Inputs in, const Attributes& attributes) {
-  const kernels::AttentionShape shape = shape_for(in, weights_mask, attributes);
-  Tensor weights = empty({shape.batch, shape.heads, shape.queries, shape.keys}, in[0].dtype());
-  dispatch_float(weights.dtype(), [&]<class T>(T) {
-    kernels::attention_weights(shape, in[0].values<T>().data(), in[1].values<T>().data(),
-                               weights.writable<T>().data());
-  });
-  return weights;
+Tensor weights_forward(Inputs in, const Attributes& attributes) {
+  return weights_of(in, weights_mask, attributes);
 }
 
 // As weights_in_steps has it; q and k with separated heads, ds under the shape of their scores.
@@ -156,7 +164,8 @@ const Op weights_op = built_in("attention_weights", {.forward = weights_forward,
                                                      .role = "weights",
                                                      .zero = "masked, or saturated",
                                                      .constant = 0b100,
-                                                     .explain = detail::explain_weights});
+                                                     .explain = detail::explain_weights,
+                                                     .weights = weights_forward});
 
 void check_sides(const char* who, const Tensor& q, const Tensor& k, const AttentionOptions& options) {
   const int heads = options.heads;

@@ -149,6 +149,25 @@ TEST_CASE("attention in steps is recorded as match, scale, fractions, mix and gl
   CHECK(y.shape() == x.shape());
 }
 
+TEST_CASE("an op that attends says its weights, whatever heads and mask") {
+  const Tensor q = random({2, 3, 4}, 60), k = random({2, 5, 4}, 61), v = random({2, 5, 6}, 62);
+  const Tensor mask = tensor({{1, 1, 0, 1, 0}}).to(i32);
+  const auto said = [](const Step& step) {
+    std::vector<Tensor> inputs;
+    for (int i = 0; i < step.inputs(); ++i) inputs.push_back(step.input(i));
+    return step.op().parts().weights(inputs, step.attributes());
+  };
+  for (const AttentionOptions& options :
+       {AttentionOptions{.heads = 2, .mask = {}}, AttentionOptions{.mask = mask},
+        AttentionOptions{.heads = 2, .mask = mask, .causal = true}}) {
+    const Tensor weights = attention_weights(q, k, options);
+    Tape tape;
+    const Tensor y = attention(q, k, v, options), again = attention_weights(q, k, options);
+    CHECK(said(tape.step(tape.step_of(y))).to_vector() == weights.to_vector());
+    CHECK(said(tape.step(tape.step_of(again))).to_vector() == weights.to_vector());
+  }
+}
+
 TEST_CASE("two heads are two attentions side by side") {
   const Tensor q = random({1, 3, 4}, 1), k = random({1, 5, 4}, 2), v = random({1, 5, 6}, 3);
   const auto half = [](const Tensor& x, std::size_t i) {
