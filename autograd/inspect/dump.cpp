@@ -38,10 +38,7 @@ class Dump {
         content_(tape, options),
         table_(columns(), static_cast<std::size_t>(options.width)),
         gradient_(translated("gradient", options.glossary)),
-        noun_(gradient_) {
-    std::ranges::transform(noun_, noun_.begin(),
-                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 32) : c; });
-  }
+        noun_(noun_for_gradient(options.glossary)) {}
 
   void print(const std::function<void(std::string_view)>& write) {
     Pieces pieces(write);
@@ -118,8 +115,8 @@ class Dump {
     if (options_.shape) fill_shape(step, table_[shape].line());
     fill_from(line, step, table_[from].line());
     if (options_.settings && line.kind == Line::step) append_settings(table_[settings], step);
-    if (options_.value) fill_value(step, table_[value]);
-    if (options_.blame) fill_blame(step, table_[blame]);
+    if (options_.value) append_value(table_[value], content_.facts().value(step), options_.whole);
+    if (options_.blame) append_blame(table_[blame], content_.facts().blame(step), noun_, options_.whole);
     if (options_.lines) append_source(table_[source].line(), step);
   }
 
@@ -172,54 +169,6 @@ class Dump {
       append_inputs(text, step);
     else
       append_numbers(text, content_.read_by_module(line));
-  }
-
-  void fill_value(const Step& step, Cell& cell) const {
-    const ValueFact fact = content_.facts().value(step);
-    switch (fact.state) {
-      case ValueFact::known:
-        return append_values(cell, fact.tensor, options_.whole);
-      case ValueFact::not_recorded:
-        cell.line() += "not recorded";
-        return;
-      case ValueFact::overwritten:
-        cell.line() += fmt::format("overwritten at {}, version {} → {}", to_string(fact.tensor.written()),
-                                   fact.version_read, fact.tensor.version());
-        return;
-      case ValueFact::freed:
-        cell.line() += "freed";
-        return;
-    }
-  }
-
-  void fill_blame(const Step& step, Cell& cell) const {
-    const BlameFact fact = content_.facts().blame(step);
-    if (fact.state == BlameFact::known) return append_values(cell, fact.tensor, options_.whole);
-    switch (std::string& text = cell.line(); fact.state) {
-      case BlameFact::known:
-        return;
-      case BlameFact::ends_here:
-        text += fmt::format("– {} ends here", noun_);
-        return;
-      case BlameFact::of_another_tape:
-        text += "– of another tape";
-        return;
-      case BlameFact::frozen:
-        text += "– frozen";
-        return;
-      case BlameFact::not_wanted:
-        text += "–";
-        return;
-      case BlameFact::not_yet:
-        text += fmt::format("no {} yet", noun_);
-        return;
-      case BlameFact::none_came:
-        text += "none came";
-        return;
-      case BlameFact::freed:
-        text += "freed";
-        return;
-    }
   }
 
   const DumpOptions& options_;

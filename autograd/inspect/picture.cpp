@@ -26,9 +26,9 @@ void append_numbers(std::string& to, const Step& step) {
 
 }  // namespace
 
-Picture::Picture(const TapeGraph& graph, std::optional<int> fold)
+Picture::Picture(const TapeGraph& graph, int fold)
     : tape_(graph.tape()), outline_(graph.tape(), graph.uses()), fold_(fold) {
-  if (fold && *fold < 0) fail("[picture] fold is {}; need 0 (all modules) or a depth", *fold);
+  if (fold < 0) fail("[picture] fold is {}; need a depth, or 0 to fold nothing", fold);
   // A folded call's node stands at its last step: all it was computed from was recorded before that.
   std::unordered_map<int, int> node_of_call;
   std::vector<int> node_of(num_vertices(graph));
@@ -88,7 +88,10 @@ Label Picture::label(const Node& node, Glossary glossary) const {
             .shape = fmt::format("{} step{}", steps, steps == 1 ? "" : "s"),
             .kind = "module"};
   }
-  const Step step = tape_.step(node.step);
+  return label_of(tape_.step(node.step), glossary);
+}
+
+Label label_of(const Step& step, Glossary glossary) {
   Label label{.word = shortened(word_of(step, glossary), widest),
               .name = shortened(step.name(), widest),
               .shape = to_string(step.shape()),

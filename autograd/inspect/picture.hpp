@@ -2,7 +2,6 @@
 
 // What a picture of a tape shows: nodes, arrows, and boxes around them. dot and svg draw it.
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,12 +34,13 @@ struct Label {
 };
 
 std::string id_of(const Call& call);
+Label label_of(const Step& step, Glossary glossary);
 
 class Picture {
  public:
-  /// Modules deeper than `fold` are one node each: with 0 all modules, with 1 those within modules. Without
-  /// it nothing is folded. Throws Error for a negative one. Linear in the tape.
-  Picture(const TapeGraph& graph, std::optional<int> fold);
+  /// Modules of depth `fold` are one node each; with 0 nothing is folded. Throws Error for a negative one.
+  /// Linear in the tape.
+  Picture(const TapeGraph& graph, int fold);
 
   const Outline& outline() const { return outline_; }
   /// In the order of the tape: a node's sources stand before it.
@@ -48,7 +48,7 @@ class Picture {
   /// In the order of the tape. Between two steps one for each use; to or from a folded call one in all.
   const std::vector<Arrow>& arrows() const { return arrows_; }
   /// Whether a call is drawn as a box.
-  bool is_box(int call) const { return !fold_ || outline_.call(call).depth <= *fold_; }
+  bool is_box(int call) const { return fold_ == 0 || outline_.call(call).depth < fold_; }
 
   Label label(const Node& node, Glossary glossary) const;
   /// "step12"; of a folded call "module12_1", where 12 is the step it begins with and 1 its depth.
@@ -61,7 +61,7 @@ class Picture {
 
   const Tape& tape_;
   Outline outline_;
-  std::optional<int> fold_;
+  int fold_;
   std::vector<Node> nodes_;
   std::vector<Arrow> arrows_;
 };

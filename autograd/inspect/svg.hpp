@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdio>
-#include <optional>
 #include <string>
 
 #include "autograd/inspect/glossary.hpp"
@@ -11,9 +10,9 @@ namespace pencil {
 
 struct SvgOptions {
   Glossary glossary = Glossary::pencil;
-  /// Modules deeper than this are one node each: 0 folds all modules, 1 those within modules. Without it each
-  /// step is a node.
-  std::optional<int> fold = {};
+  /// Modules of this depth are one node each, as in a dump: 1 folds the outermost, 2 those within them; 0
+  /// shows each step.
+  int fold = 0;
 };
 
 /// The tape as a picture: each step with word, name and shape, inputs on top, each call of a module as a box

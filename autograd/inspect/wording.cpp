@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "autograd/format.hpp"
 
 namespace pencil::inspect {
@@ -106,6 +108,59 @@ void append_settings(Cell& to, const Step& step) {
       line = &to.line();
     *line += text;
   }
+}
+
+void append_value(Cell& to, const ValueFact& fact, std::int64_t whole) {
+  switch (fact.state) {
+    case ValueFact::known:
+      return append_values(to, fact.tensor, whole);
+    case ValueFact::not_recorded:
+      to.line() += "not recorded";
+      return;
+    case ValueFact::overwritten:
+      to.line() += fmt::format("overwritten at {}, version {} → {}", to_string(fact.tensor.written()),
+                               fact.version_read, fact.tensor.version());
+      return;
+    case ValueFact::freed:
+      to.line() += "freed";
+      return;
+  }
+}
+
+void append_blame(Cell& to, const BlameFact& fact, std::string_view noun, std::int64_t whole) {
+  if (fact.state == BlameFact::known) return append_values(to, fact.tensor, whole);
+  switch (std::string& text = to.line(); fact.state) {
+    case BlameFact::known:
+      return;
+    case BlameFact::ends_here:
+      text += fmt::format("– {} ends here", noun);
+      return;
+    case BlameFact::of_another_tape:
+      text += "– of another tape";
+      return;
+    case BlameFact::frozen:
+      text += "– frozen";
+      return;
+    case BlameFact::not_wanted:
+      text += "–";
+      return;
+    case BlameFact::not_yet:
+      text += fmt::format("no {} yet", noun);
+      return;
+    case BlameFact::none_came:
+      text += "none came";
+      return;
+    case BlameFact::freed:
+      text += "freed";
+      return;
+  }
+}
+
+std::string noun_for_gradient(Glossary glossary) {
+  std::string noun(translated("gradient", glossary));
+  std::ranges::transform(noun, noun.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 32) : c; });
+  return noun;
 }
 
 void append_source(std::string& to, const Step& step) {

@@ -2,10 +2,14 @@
 
 // How the text table words what stands in a step's line.
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "autograd/inspect/cells.hpp"
+#include "autograd/inspect/facts.hpp"
+#include "autograd/inspect/glossary.hpp"
 #include "autograd/tape.hpp"
 
 namespace pencil::inspect {
@@ -20,6 +24,12 @@ void append_numbers(std::string& to, const std::vector<int>& numbers);
 std::string setting_text(const Attributes::Entry& setting);
 /// All settings, several to a line, as many as fit.
 void append_settings(Cell& to, const Step& step);
+/// A value, or where it has gone: "freed", "overwritten at train.cpp:12, version 3 → 4".
+void append_value(Cell& to, const ValueFact& fact, std::int64_t whole);
+/// A gradient, or why there is none; `noun` is what the glossary calls it, in small letters.
+void append_blame(Cell& to, const BlameFact& fact, std::string_view noun, std::int64_t whole);
+/// "blame", "leftover", "gradient".
+std::string noun_for_gradient(Glossary glossary);
 /// The user's line and, where it differs, the op's: "main.cpp:12 (loss.cpp:80)".
 void append_source(std::string& to, const Step& step);
 

@@ -73,7 +73,7 @@ TEST_CASE("a picture shows word, name and shape of each step and the title of ea
                                    "(2, 2)",
                                    "(2, 2)",
                                    "(2, 2)"});
-  const auto folded = texts_of(svg(cells.tape, {.fold = 0}));
+  const auto folded = texts_of(svg(cells.tape, {.fold = 1}));
   CHECK(folded.count("2 steps") == 2);
   CHECK(folded.count("WANT") == 0);
 }
