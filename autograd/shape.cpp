@@ -68,6 +68,16 @@ Shape broadcast(const Shape& a, const Shape& b, const char* who) {
   return Shape(std::span(sizes.data(), static_cast<std::size_t>(rank)));
 }
 
+std::string index_text(const Shape& shape, std::int64_t flat) {
+  std::string text = "]";
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    const std::int64_t size = std::max<std::int64_t>(1, shape[axis]);
+    text = fmt::format("{}{}", flat % size, text).insert(0, axis > 0 ? ", " : "");
+    flat /= size;
+  }
+  return "[" + text;
+}
+
 std::string to_string(const Shape& shape) {
   std::string text = "(";
   for (int i = 0; i < shape.rank(); ++i) text += fmt::format("{}{}", i ? ", " : "", shape[i]);

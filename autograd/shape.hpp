@@ -54,6 +54,9 @@ class Shape {
 /// and both shapes where they do not fit.
 Shape broadcast(const Shape& a, const Shape& b, const char* who);
 
+/// Where number `flat` of a shape stands, row-major: "[2, 0]"; "[]" for rank 0.
+std::string index_text(const Shape& shape, std::int64_t flat);
+
 /// "(2, 3)", "()" for rank 0.
 std::string to_string(const Shape& shape);
 

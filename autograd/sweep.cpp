@@ -32,11 +32,19 @@ Tensor as_value(const Tensor& gradient) {
   return gradient.is_parameter() ? with_shape(gradient, gradient.shape()) : gradient;
 }
 
-void add_up(Tensor& total, const Tensor& gradient, bool record) {
-  if (!total.defined())
+// Adds a gradient to the others of a step.
+void add_up(detail::TapeBody& tape, int step, Tensor& total, const Tensor& gradient, bool record) {
+  if (!total.defined()) {
     total = gradient;
-  else
-    total = record ? apply(accumulate_op(), {total, gradient}) : added(std::move(total), gradient);
+  } else if (record) {
+    total = apply(accumulate_op(), {total, gradient});
+  } else if (tape.options.stop_on_nonfinite) {
+    const Tensor sum = added(total, gradient);
+    tape.guard_sum(step, total, gradient, sum);
+    total = sum;
+  } else {
+    total = added(std::move(total), gradient);
+  }
 }
 
 }  // namespace
@@ -154,7 +162,7 @@ void Tape::backward(const Tensor& y, const BackwardOptions& options, Where where
   body_->backward_from = from;
   body_->backward_where = where;
 
-  const bool keep = body_->options.keep == Keep::all;
+  const bool keep = body_->options.keep == Keep::all, guard = body_->options.stop_on_nonfinite;
   // A sweep that throws leaves the tape as it was, if nothing was freed on the way.
   struct Undo {
     detail::TapeBody* tape;
@@ -169,6 +177,7 @@ void Tape::backward(const Tensor& y, const BackwardOptions& options, Where where
   std::vector<Tensor> gradients(static_cast<std::size_t>(from) + 1);
   std::vector<std::pair<Tensor, Tensor>>
       reached;  // parameters and their gradients, given out once all is well
+  if (guard) body_->guard_start(from, upstream);
   gradients.back() = std::move(upstream);
   for (int i = from; i >= 0; --i) {
     detail::StepRecord& step = body_->at(i);
@@ -182,9 +191,10 @@ void Tape::backward(const Tensor& y, const BackwardOptions& options, Where where
           if (detail::TapeBody::differentiable(step, k) && body_->at(step.inputs[k].step).needs) needs.set(k);
         detail::Stopwatch watch(body_.get());
         const Gradients given = run_rule(i, dy, needs, false);
+        if (guard) body_->guard_rule(i, dy, needs, given);
         for (std::size_t k = 0; k < given.size(); ++k)
-          if (given[k].defined() && step.inputs[k].step >= 0 && needs[k])
-            add_up(gradients[static_cast<std::size_t>(step.inputs[k].step)], given[k], false);
+          if (const int to = step.inputs[k].step; given[k].defined() && to >= 0 && needs[k])
+            add_up(*body_, to, gradients[static_cast<std::size_t>(to)], given[k], false);
         if (const auto lap = watch.stop()) body_->time_of(i).backward = *lap;
       }
       if (keep) step.gradient = dy;
@@ -225,7 +235,7 @@ std::vector<Tensor> Tape::sweep(int low, int from, const Tensor& upstream, std::
   std::vector<Tensor> found(targets.size());
   const auto deliver = [&](int step, const Tensor& gradient) {
     for (std::size_t i = 0; i < targets.size(); ++i)
-      if (targets[i] == step) add_up(found[i], gradient, record);
+      if (targets[i] == step) add_up(*body_, step, found[i], gradient, record);
   };
   if (from < low) {
     deliver(from, upstream);
@@ -251,6 +261,9 @@ std::vector<Tensor> Tape::sweep(int low, int from, const Tensor& upstream, std::
       leads[inside(i)] = wanted(step, k);
   }
 
+  // The steps of a recorded sweep are guarded as they are recorded.
+  const bool guard = body_->options.stop_on_nonfinite && !record;
+  if (guard) body_->guard_start(from, upstream);
   std::vector<Tensor> gradients(leads.size());
   gradients.back() = upstream;
   for (int i = from; i >= low; --i) {
@@ -270,12 +283,14 @@ std::vector<Tensor> Tape::sweep(int low, int from, const Tensor& upstream, std::
     }
     if (!any) continue;
     const Gradients given = run_rule(i, dy, needs, record);
+    if (guard) body_->guard_rule(i, dy, needs, given);
     for (std::size_t k = 0; k < given.size(); ++k) {
-      if (!given[k].defined() || !needs[k] || step.inputs[k].step < 0) continue;
-      if (step.inputs[k].step >= low)
-        add_up(gradients[inside(step.inputs[k].step)], given[k], record);
+      const int to = step.inputs[k].step;
+      if (!given[k].defined() || !needs[k] || to < 0) continue;
+      if (to >= low)
+        add_up(*body_, to, gradients[inside(to)], given[k], record);
       else
-        deliver(step.inputs[k].step, given[k]);
+        deliver(to, given[k]);
     }
   }
   return found;

@@ -266,8 +266,10 @@ Tensor apply(const Op& op, Inputs inputs, const Attributes& attributes, Where wh
     if (body->paused) {
       body->mark_paused(op, inputs, result.output, where);
     } else {
+      const int first = body->size;
       body->record(op, inputs, attributes, result, where);
       if (lap) body->time_of(body->size - 1).forward = *lap;
+      if (body->options.stop_on_nonfinite) body->guard_forward(first);
     }
   }
   return std::move(result.output);

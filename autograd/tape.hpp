@@ -20,6 +20,9 @@ enum class Keep : std::uint8_t { all, leaves };
 struct TapeOptions {
   Detail detail = Detail::fast;
   Keep keep = Keep::all;
+  // Check every output, and every gradient that a rule gives, and throw Error at the step that makes a NaN or
+  // an infinity, saying by what arithmetic (autograd/nonfinite.hpp). Costs a look at each number.
+  bool stop_on_nonfinite = false;
   bool time = false;  // measure every step, forward and backward, on the steady clock
 };
 

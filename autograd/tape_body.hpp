@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "autograd/nonfinite.hpp"
 #include "autograd/pool.hpp"
 #include "autograd/tape.hpp"
 
@@ -120,6 +121,8 @@ struct TapeBody {
   std::unordered_map<std::string, std::int32_t> path_numbers{{"", 0}};
   std::int32_t last_path = 0;
 
+  std::shared_ptr<const NonFinite> nonfinite;  // what options.stop_on_nonfinite stopped at
+
   std::vector<Composed> composed;  // with Detail::steps, inner ones before those around them
 
   std::int64_t began = 0;       // with options.time: the clock when the tape was made, and
@@ -141,6 +144,12 @@ struct TapeBody {
   std::int32_t find_step(const Tensor& x) const;
   void record(const Op& op, Inputs inputs, const Attributes& attributes, Computed& result, Where where);
   void mark_paused(const Op& op, Inputs inputs, Tensor& output, Where where);
+  /// With options.stop_on_nonfinite: throws Error where a step from `first` on made what is not finite; where
+  /// a sweep starts from it; where a rule, or the sum of two gradients of a step, made it.
+  void guard_forward(int first);
+  void guard_start(int number, const Tensor& upstream);
+  void guard_rule(int number, const Tensor& dy, Needs needs, const Gradients& given);
+  void guard_sum(int number, const Tensor& a, const Tensor& b, const Tensor& sum);
   /// The times of a step, to be set.
   StepTime& time_of(int number);
   /// Frees values, saved tensors and gradient of an op's step; leaves keep theirs, and plain numbers stay.

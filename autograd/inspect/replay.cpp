@@ -151,14 +151,4 @@ double number_at(const Tensor& x, std::int64_t flat) {
   });
 }
 
-std::string index_text(const Shape& shape, std::int64_t flat) {
-  std::string text = "]";
-  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-    const std::int64_t size = std::max<std::int64_t>(1, shape[axis]);
-    text = fmt::format("{}{}", flat % size, text).insert(0, axis > 0 ? ", " : "");
-    flat /= size;
-  }
-  return "[" + text;
-}
-
 }  // namespace pencil::inspect

@@ -57,7 +57,6 @@ std::int64_t first_difference(const Tensor& a, const Tensor& b);
 
 /// One of a tensor's numbers.
 double number_at(const Tensor& x, std::int64_t flat);
-/// Where number `flat` of a shape stands, "[2, 0]"; "[]" for rank 0.
-std::string index_text(const Shape& shape, std::int64_t flat);
+using pencil::index_text;
 
 }  // namespace pencil::inspect
