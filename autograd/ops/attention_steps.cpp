@@ -104,7 +104,7 @@ struct Looking {
   std::int64_t batch, head, row;
 };
 
-// A row's weights: those of the keys that it may look at.
+// A row's weights: those of the keys that it may look at, none where these have nothing to share.
 struct RowWeights {
   std::vector<std::int64_t> keys;
   std::vector<Worked> weights;
@@ -154,6 +154,7 @@ RowWeights row_weights(Worksheet& sheet, int mask_at, const Looking& at) {
   for (const std::int64_t key : row.keys) x.push_back(sheet.line("scores", score_of(sheet, at, key)));
   if (s.attribute<double>("scale") != 1)
     for (Worked& score : x) score = sheet.line("scale", scaled(s, score));
+  if (nothing_to_share(sheet, x)) return {};
   const BlownUp e = blown_up(sheet, x, s.dtype(), true);
   note_shift(sheet, x, e);
   for (const Worked& each : e.each) row.weights.push_back(each / e.total);
@@ -183,7 +184,6 @@ Worked explain_weights(Worksheet& sheet, std::int64_t element) {
   const RowWeights row = row_weights(sheet, weights_mask, at);
   for (std::size_t i = 0; i < row.keys.size(); ++i)
     if (row.keys[i] == key) return row.weights[i];
-  sheet.note("0: hidden by the mask");
   return 0;
 }
 

@@ -1,8 +1,6 @@
 #include "autograd/ops/softmax.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "autograd/kernels/rows.hpp"
 #include "autograd/ops/compare.hpp"
@@ -22,8 +20,6 @@ using detail::built_in;
 using detail::work_per_number;
 
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // How many rows of the last axis.
 std::int64_t rows_of(const Tensor& x) { return x.shape().without(-1).size(); }
@@ -74,11 +70,7 @@ Worked explain_softmax(Worksheet& sheet, std::int64_t element) {
   const SeenRow row = seen_row(sheet, 1, element);
   if (row.asked < 0) return hidden(sheet);
   const std::vector<Worked> x = detail::inputs_at(sheet, 0, row.places);
-  const bool masked = sheet.step().inputs() == 2;
-  if (masked && std::ranges::all_of(x, [](const Worked& each) { return each.value() == -infinity; })) {
-    sheet.note("0: all that may be looked at is -inf");
-    return 0;
-  }
+  if (sheet.step().inputs() == 2 && detail::nothing_to_share(sheet, x)) return 0;
   const detail::BlownUp e = detail::blown_up(sheet, x, sheet.step().dtype(), true);
   detail::note_shift(sheet, x, e);
   return e.each[static_cast<std::size_t>(row.asked)] / e.total;

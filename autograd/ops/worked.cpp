@@ -105,6 +105,13 @@ void note_shift(Worksheet& sheet, std::span<const Worked> x, const BlownUp& e) {
   if (e.shift.plain()) sheet.note("computed as e^(x − " + number_text(x[first_largest(x)].value()) + ")");
 }
 
+bool nothing_to_share(Worksheet& sheet, std::span<const Worked> x) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (!std::ranges::all_of(x, [](const Worked& each) { return each.value() == -infinity; })) return false;
+  sheet.note("0: all that may be looked at is -inf");
+  return true;
+}
+
 void note_hidden(Worksheet& sheet, std::int64_t hidden, std::int64_t all) {
   if (hidden) sheet.note(fmt::format("{} of {} hidden by the mask", hidden, all));
 }

@@ -42,6 +42,10 @@ void note_shift(Worksheet& sheet, std::span<const Worked> x, const BlownUp& e);
 /// Whether e^x is beyond the dtype.
 bool blows_up_beyond(double x, DType dtype);
 
+/// Whether all numbers are −∞, which leaves a softmax over what a mask shows nothing to share: 0, which it
+/// notes.
+bool nothing_to_share(Worksheet& sheet, std::span<const Worked> x);
+
 /// Notes how many of all are left out.
 void note_hidden(Worksheet& sheet, std::int64_t hidden, std::int64_t all);
 
