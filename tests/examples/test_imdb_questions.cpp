@@ -93,7 +93,7 @@ TEST_CASE("imdb explain: a page, a graph and JSON are written besides") {
   const auto page = folder.path() / "tape.html", graph = folder.path() / "tape.dot",
              json = folder.path() / "tape.json";
   CHECK(asked({"--html", page.string(), "--dot", graph.string(), "--dump-json", json.string()}) == asked({}));
-  CHECK_THAT(contents(page), Says("<!DOCTYPE html>") && Says("A good film") && Says("FRACTIONS"));
+  CHECK_THAT(contents(page), Says("<!doctype html>") && Says("A good film") && Says("FRACTIONS"));
   CHECK_THAT(contents(graph), Says("digraph"));
   CHECK(nlohmann::json::parse(contents(json)).is_object());
 
@@ -139,7 +139,7 @@ TEST_CASE("imdb train --guard and --report change no number; the report holds cu
   const std::string plain = train({}, "plain");
   CHECK(train({"--guard"}, "guarded") == plain);
   CHECK(train({"--report", report.string(), "--metrics", metrics.string()}, "reported") == plain);
-  CHECK_THAT(contents(report), Says("<!DOCTYPE html>") && Says("accuracy") && Says("embed.weight") &&
+  CHECK_THAT(contents(report), Says("<!doctype html>") && Says("accuracy") && Says("embed.weight") &&
                                    Says("forward") && Says("Time of one step"));
 
   CHECK(run_imdb({"curves", "--metrics", metrics.string(), "--svg", picture.string(), "--what", "loss"})
