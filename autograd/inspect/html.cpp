@@ -8,6 +8,7 @@
 
 #include "autograd/inspect/attention_maps.hpp"
 #include "autograd/inspect/cells.hpp"
+#include "autograd/inspect/explain.hpp"
 #include "autograd/inspect/facts.hpp"
 #include "autograd/inspect/html_page.inc"
 #include "autograd/inspect/markup.hpp"
@@ -35,6 +36,18 @@ std::string lines_of(const Cell& cell) {
     text += plain(cell[i]);
   }
   return text;
+}
+
+// A text that keeps its lines, each plain.
+std::string plain_lines(std::string_view text) {
+  std::string to;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    to += plain(text.substr(at, end - at));
+    if (end < text.size()) to += '\n';
+    at = end + 1;
+  }
+  return to;
 }
 
 // All that the page's script knows.
@@ -119,7 +132,25 @@ class Data {
     j["blame"] = lines_of(blame);
     j["settings"] = lines_of(settings);
     j["source"] = plain(source);
+    if (step.kind() == StepKind::op) j["work"] = work(step);
     return j;
+  }
+
+  // The arithmetic of each number of a small tensor, of the first number of any other.
+  json work(const Step& step) const {
+    json all = json::array();
+    const Shape& shape = step.shape();
+    const std::int64_t numbers = shape.size() <= options_.worked ? shape.size() : 1;
+    std::vector<std::int64_t> index(static_cast<std::size_t>(shape.rank()), 0);
+    for (std::int64_t i = 0; i < numbers; ++i) {
+      all.push_back(plain_lines(explain(tape_, step.number(), index, {.glossary = options_.glossary})));
+      for (int axis = shape.rank(); axis-- > 0;) {  // on to the next number
+        std::int64_t& place = index[static_cast<std::size_t>(axis)];
+        if (++place < shape[axis]) break;
+        place = 0;
+      }
+    }
+    return all;
   }
 
   json attention() const {
@@ -169,18 +200,6 @@ std::string escaped(std::string_view text) {
   return to;
 }
 
-// A note's text keeps its lines.
-std::string escaped_lines(std::string_view text) {
-  std::string to;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    append_xml(to, plain(text.substr(at, end - at)));
-    if (end < text.size()) to += '\n';
-    at = end + 1;
-  }
-  return to;
-}
-
 constexpr std::string_view frame = R"page(<main>
 <div id="tape">
 <div id="picture">
@@ -222,7 +241,7 @@ std::string html(const Tape& tape, const HtmlOptions& options) {
   }
   for (const Note& note : options.notes)
     page += fmt::format("<section class=\"below\"><h2>{}</h2>\n<pre>{}</pre></section>\n",
-                        escaped(plain(note.title)), escaped_lines(note.text));
+                        escaped(plain(note.title)), escaped(plain_lines(note.text)));
   page += fmt::format("</main>\n<script type=\"application/json\" id=\"data\">{}</script>\n", data.text());
   return page + fmt::format("<script>{}</script>\n</body>\n</html>\n", page_script);
 }

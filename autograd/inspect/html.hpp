@@ -30,7 +30,8 @@ struct HtmlOptions {
   std::vector<Note> notes = {};
   /// Of a longer tape only the last steps are shown, and the page says so.
   std::size_t most = 3000;
-  std::int64_t whole = 16;  // tensors of at most so many numbers are shown whole
+  std::int64_t worked = 16;  // of tensors of at most so many numbers each is explained, of others the first
+  std::int64_t whole = 16;   // tensors of at most so many numbers are shown whole
 };
 
 /// The tape as a page that stands in one file and fetches nothing: a picture to pan, zoom and fold by module;

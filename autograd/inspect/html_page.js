@@ -465,7 +465,7 @@ function describe(step) {
   section("Value", element("pre", { id: "value" }, step.value));
   section(data.gradient, element("pre", { id: "blame" }, step.blame));
   if (step.work?.length)
-    section("Arithmetic", ...step.work.map(text => element("pre", { class: "work" }, text)));
+    section("Arithmetic", element("pre", { class: "work" }, step.work.join("\n").trimEnd()));
   if (step.source) section("Source", element("pre", { id: "source" }, step.source));
   if (step.from.length) section("Computed from", element("div", { class: "steps" }, ...step.from.map(stepButton)));
   if (step.readers.length) section("Read by", element("div", { class: "steps" }, ...step.readers.map(stepButton)));

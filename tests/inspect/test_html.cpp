@@ -69,6 +69,9 @@ TEST_CASE("a page holds for each step what the dump says of it") {
   CHECK(step["from"] == json({0, 1}));
   CHECK(step["value"] == "[1      4]\n[0.999 18]");
   CHECK(step["blame"] == "no gradient yet");
+  REQUIRE(step["work"].size() == 4);
+  CHECK(step["work"][2] == explain(cells.tape, 2, {1, 0}, {.glossary = Glossary::textbook}));
+  CHECK_FALSE(data["steps"][0].contains("work"));
   CHECK_THAT(step["source"].get<std::string>(), Says("support.hpp:"));
   CHECK(data["calls"].size() == 4);
   CHECK(data["calls"][3]["path"] == "cell.mix");
@@ -169,6 +172,13 @@ TEST_CASE("of a long tape only the last steps are on the page, which says so") {
   CHECK(data["steps"][0]["n"] == 71);
 }
 
+TEST_CASE("of a large tensor a page explains the first number only") {
+  Tape tape;
+  (void)square(named(arange(100, f64), "x"));
+  CHECK(data_of(html(tape))["steps"][1]["work"] == json::array({explain(tape, 1, {0})}));
+  CHECK(data_of(html(tape, {.worked = 100}))["steps"][1]["work"].size() == 100);
+}
+
 TEST_CASE("charts and notes stand on the page as they are") {
   const Tape tape;
   const std::string page = html(tape, {.charts = {{.title = "Losses", .curves = {{"train", {1, 2}, {3, 2}}}}},
@@ -200,6 +210,10 @@ TEST_CASE("in a browser: a click on a step shows its value and blame, keys walk 
   CHECK(text("#value") == number_text(review.loss.item()));
   CHECK(text("#blame") == "1");
   CHECK_THAT(text("#source"), Says("test_html.cpp:"));
+
+  std::string arithmetic = explain(*review.tape, loss, std::initializer_list<std::int64_t>{});
+  while (arithmetic.ends_with('\n')) arithmetic.pop_back();
+  CHECK(text(".work") == arithmetic);
 
   page.press("ArrowUp");
   CHECK(page.evaluate("document.activeElement.id") == fmt::format("step{}", mix));
