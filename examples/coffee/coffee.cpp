@@ -90,8 +90,8 @@ std::string page(const Options& options) {
       "look\n{}\n"
       "slices\n{}\n"
       "mix\n{}\n",
-      notes.size(), notes.size() == 1 ? "" : "s", n, quoted(words), to_string(met(meetings, at)), rounded(points), rounded(bag),
-      rounded(look), rounded(slices), rounded(mix));
+      notes.size(), notes.size() == 1 ? "" : "s", n, quoted(words), to_string(met(meetings, at)),
+      rounded(points), rounded(bag), rounded(look), rounded(slices), rounded(mix));
   if (options.tape) {
     text += '\n';
     text += dump(tape, {.glossary = Glossary::sketchbook});

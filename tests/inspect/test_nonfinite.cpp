@@ -155,7 +155,8 @@ TEST_CASE("a constant's infinity is named after all where the result is infinite
 TEST_CASE("a fused op's fault is found among the ops that it is composed of") {
   const Tensor q = parameter(full({1, 2}, 1e25), "q"), v = parameter(ones({1, 2}), "v");
   const std::string scores = stopped([&](Tape&) { (void)attention(q, q, v); });
-  CHECK_THAT(scores, Says("[attention] made nan of finite numbers") && Says("inf - inf = nan") && Says("an overflow"));
+  CHECK_THAT(scores, Says("[attention] made nan of finite numbers") && Says("inf - inf = nan") &&
+                         Says("an overflow"));
   const Tensor x = parameter(full({1, 3}, 2.f), "x"), w = parameter(ones({3}), "w");
   CHECK_THAT(stopped([&](Tape& tape) { tape.backward(sum(layer_norm(x, w, w, 0))); }), Says("[layer_norm]"));
 }
