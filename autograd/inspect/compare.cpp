@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 
+#include "autograd/inspect/explain.hpp"
 #include "autograd/inspect/facts.hpp"
 #include "autograd/inspect/replay.hpp"
 #include "autograd/inspect/wording.hpp"
@@ -175,7 +176,25 @@ class Compare {
     found_.a = inspect::number_at(a, element);
     found_.b = inspect::number_at(b, element);
     found_.scale = std::max(largest_of(a), largest_of(b));
+    if (difference == Difference::value && step.kind() == StepKind::op) {
+      found_.worked_a = worked(a_, step.number(), element);
+      found_.worked_b = worked(b_, step.number(), element);
+    }
     return part(difference, step, digits_of(a, element), digits_of(b, element));
+  }
+
+  // The arithmetic of one number on one of the tapes.
+  std::string worked(const Tape& tape, int step, std::int64_t element) const {
+    const Shape& shape = tape.step(step).shape();
+    std::vector<std::int64_t> index(static_cast<std::size_t>(shape.rank()));
+    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+      index[static_cast<std::size_t>(axis)] = element % shape[axis];
+      element /= shape[axis];
+    }
+    std::string text;
+    const Explanation how = explained(tape, step, index, {.glossary = options_.glossary});
+    for (const Explanation::Line& line : how.blocks.back().lines) text += line.arithmetic + '\n';
+    return text;
   }
 
   bool agree(const Tensor& a, const Tensor& b) const {
@@ -205,6 +224,17 @@ class Compare {
   inspect::Facts facts_a_, facts_b_;
   Comparison found_;
 };
+
+std::string indented(std::string_view lines) {
+  std::string text;
+  while (!lines.empty()) {
+    const std::size_t end = lines.find('\n') + 1;
+    text += "       ";
+    text += lines.substr(0, end);
+    lines.remove_prefix(end);
+  }
+  return text;
+}
 
 std::string same_text(const Comparison& c) {
   std::string text = fmt::format("the tapes are the same: {} step{}, {} value{}", c.steps_a,
@@ -267,7 +297,8 @@ std::string to_string(const Comparison& c) {
   }
   if (!c.same()) {
     const auto shown = [](const std::string& what) { return what.empty() ? std::string("none") : what; };
-    text += fmt::format("  a: {}\n  b: {}\n", shown(c.in_a), shown(c.in_b));
+    text += fmt::format("  a: {}\n{}  b: {}\n{}", shown(c.in_a), indented(c.worked_a), shown(c.in_b),
+                        indented(c.worked_b));
   }
   if (c.element >= 0 && std::isfinite(c.a - c.b) && c.scale > 0)
     text += fmt::format("  apart by {:.3g}, {:.3g} of the largest number\n", std::abs(c.a - c.b),

@@ -39,10 +39,11 @@ struct Comparison {
   int step = -1;           // the first step where they part; for blame the first as backward goes: the last
   std::string title;       // what it is called: "SCALE in attend"
   std::string in_a, in_b;  // what the one has there, and the other
-  std::int64_t element = -1;  // of value or blame: the first number that differs, row-major,
-  std::string index;          // where it stands: "[0, 1]",
-  double a = 0, b = 0;        // what it is in both,
-  double scale = 0;           // and the largest finite number of the tensor in either
+  std::int64_t element = -1;       // of value or blame: the first number that differs, row-major,
+  std::string index;               // where it stands: "[0, 1]",
+  double a = 0, b = 0;             // what it is in both,
+  double scale = 0;                // and the largest finite number of the tensor in either
+  std::string worked_a, worked_b;  // of a value: its arithmetic in both, line by line; of a leaf nothing
 
   int steps_a = 0, steps_b = 0;
   int values = 0, blames = 0;  // so many tensors were compared

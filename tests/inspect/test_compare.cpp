@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include "tests/catch.hpp"
 #include "tests/inspect/support.hpp"
@@ -99,6 +100,26 @@ TEST_CASE("one bit is a difference, and looks like one") {
   CHECK(c.in_b == "0.25000003");
   CHECK(against(variant, {.tolerance = 1e-8}).same());
   CHECK_FALSE(against(variant, {.tolerance = 1e-9}).same());
+}
+
+TEST_CASE("where a step came to another value, both arithmetics are shown") {
+  const auto run = [](double x) {
+    auto tape = std::make_unique<Tape>();
+    (void)exp(tensor({0, x}));
+    return tape;
+  };
+  const auto a = run(2), b = run(2.5);
+  const Comparison c = compare(*a, *b, {.tolerance = 0.25});
+  CHECK(c.step == 1);
+  CHECK(c.worked_a == "e^2 = 7.38906\n");
+  CHECK(c.worked_b == "e^2.5 = 12.1825\n");
+  CHECK(to_string(c) ==
+        "the tapes part at step 1 in value: exp, number [1]\n"
+        "  a: 7.389056\n"
+        "       e^2 = 7.38906\n"
+        "  b: 12.182494\n"
+        "       e^2.5 = 12.1825\n"
+        "  apart by 4.79, 0.393 of the largest number\n");
 }
 
 TEST_CASE("a tolerance is relative to the tensor's scale") {
