@@ -26,6 +26,8 @@ std::string_view Step::word() const {
       return "foreign";
     case StepKind::paused:
       return "paused";
+    case StepKind::scalars:
+      return "scalars";
     case StepKind::op:
       break;
   }

@@ -56,6 +56,8 @@ std::string_view name_of(StepKind kind) {
       return "constant";
     case StepKind::foreign:
       return "foreign";
+    case StepKind::scalars:
+      return "scalars";
     case StepKind::paused:
       break;
   }

@@ -100,6 +100,8 @@ class Search {
   void follow(int parent) {
     for (const Use& use : uses_.of(step_of(parent))) {
       const Step reader = tape_.step(use.step);
+      if (reader.kind() == StepKind::scalars && reader.reached())
+        found_.unasked.push_back({use.step, use.input, "Scalars are not followed one by one"});
       if (!inspect::brings_gradient(tape_, use)) continue;
       Candidate whole{
           .weight = 0, .order = 0, .parent = parent, .use = use, .high = reader.gradient().size()};

@@ -8,7 +8,10 @@ namespace pencil::inspect {
 
 namespace {
 
-bool is_leaf(const Step& step) { return step.kind() != StepKind::op && step.kind() != StepKind::paused; }
+bool is_leaf(const Step& step) {
+  const StepKind kind = step.kind();
+  return kind == StepKind::parameter || kind == StepKind::constant || kind == StepKind::foreign;
+}
 
 // Whether a path is `outer` or lies below it.
 bool within(std::string_view path, std::string_view outer) {

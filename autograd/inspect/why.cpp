@@ -124,6 +124,7 @@ class Asker {
                      "it is a constant: backward passes it by (parameter(…) makes a leaf that collects; "
                      "tape.gradient may ask for any tensor)");
       case StepKind::parameter:
+      case StepKind::scalars:
       case StepKind::op:
         break;
     }
