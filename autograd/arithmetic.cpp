@@ -1,6 +1,9 @@
 #include "autograd/arithmetic.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 
 namespace pencil {
 
@@ -12,6 +15,30 @@ double larger(double a, double b) { return std::isnan(a) || a > b ? a : b; }
 double smaller(double a, double b) { return std::isnan(a) || a < b ? a : b; }
 
 }  // namespace
+
+double detail::called(std::string_view function, std::span<const double> x) {
+  struct Function {
+    std::string_view name;
+    double (*of)(double);
+  };
+  static constexpr Function functions[] = {
+      {"exp", [](double a) { return std::exp(a); }},   {"expm1", [](double a) { return std::expm1(a); }},
+      {"log", [](double a) { return std::log(a); }},   {"log1p", [](double a) { return std::log1p(a); }},
+      {"sqrt", [](double a) { return std::sqrt(a); }}, {"rsqrt", [](double a) { return 1 / std::sqrt(a); }},
+      {"sin", [](double a) { return std::sin(a); }},   {"cos", [](double a) { return std::cos(a); }},
+      {"tan", [](double a) { return std::tan(a); }},   {"asin", [](double a) { return std::asin(a); }},
+      {"acos", [](double a) { return std::acos(a); }}, {"atan", [](double a) { return std::atan(a); }},
+      {"sinh", [](double a) { return std::sinh(a); }}, {"cosh", [](double a) { return std::cosh(a); }},
+      {"tanh", [](double a) { return std::tanh(a); }}, {"erf", [](double a) { return std::erf(a); }},
+      {"abs", [](double a) { return std::abs(a); }},   {"trunc", [](double a) { return std::trunc(a); }}};
+  if (!x.empty() && (function == "max" || function == "min"))
+    return std::accumulate(x.begin() + 1, x.end(), x[0], function == "max" ? larger : smaller);
+  if (x.size() == 2 && function == "pow") return std::pow(x[0], x[1]);
+  if (x.size() == 2 && function == "hypot") return std::hypot(x[0], x[1]);
+  const auto found = std::ranges::find(functions, function, &Function::name);
+  return x.size() == 1 && found != std::end(functions) ? found->of(x[0])
+                                                       : std::numeric_limits<double>::quiet_NaN();
+}
 
 std::int32_t Worksheet::term_of(const Worked& x) {
   if (!x.plain()) return x.term();

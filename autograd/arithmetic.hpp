@@ -125,6 +125,11 @@ inline Condition operator!=(const Worked& a, const Worked& b) { return {a, b, "!
 /// a where the condition holds, else b. The branch not taken leaves no trace.
 Worked select(const Condition& condition, const Worked& a, const Worked& b);
 
+namespace detail {
+/// A function of worked arithmetic by its name ("exp", "pow", "max" …) for numbers; NaN for a name unknown.
+double called(std::string_view function, std::span<const double> x);
+}  // namespace detail
+
 /// The arithmetic of one element of a step's output, as its op's `explain` writes it: terms, each after its
 /// operands, of which some stand on lines of their own. Lives while the tape does.
 class Worksheet {
@@ -147,6 +152,10 @@ class Worksheet {
   /// The number of input i that broadcasting pairs with an element of the output.
   Worked broadcast_input(int i, std::int64_t element) { return input(i, broadcast_place(i, element)); }
   std::int64_t broadcast_place(int i, std::int64_t element) const;
+  /// A Scalar that the statements of a step read, by its place among them.
+  Worked scalar(std::uint32_t place, double value) {
+    return add({.kind = WorkedKind::input, .element = place, .value = value}, {});
+  }
   /// A number of an input that takes no part in the arithmetic but says which numbers do: of a mask, an id.
   double read(int i, std::int64_t element) const;
   /// A number that is no input but a finding of the op's own, shown as it stands: a mean kept from forward.

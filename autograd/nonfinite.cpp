@@ -101,6 +101,7 @@ NonFinite nonfinite_held(const Step& step, const Tensor& x, NonFinite::Origin or
 
 std::optional<NonFinite> nonfinite_forward(const Step& step) {
   const Tensor& output = step.raw_output();
+  if (step.kind() == StepKind::scalars) return std::nullopt;  // TapeBody::nonfinite_statement looks at those
   if (!output.defined() || first_not_finite(output) < 0) return std::nullopt;
   if (step.kind() != StepKind::op) {
     if (step.kind() != StepKind::parameter && first_nan(output) < 0) return std::nullopt;
@@ -183,6 +184,11 @@ std::string to_string(const NonFinite& found) {
       text = fmt::format("[{}]{} made {} of {}{} ({})", found.word, name, value, of, at, place);
       break;
     case rule:
+      if (found.input < 0) {  // of a scalar statement
+        text = fmt::format("[{}]{} its slope made a gradient of {} out of {} ({})", found.word, name, value,
+                           of, place);
+        break;
+      }
       text = fmt::format("[{}] the rule made {} of {}, for input {}{} ({})", found.word, value, of,
                          found.input, at, place);
       break;
@@ -213,13 +219,26 @@ namespace detail {
   throw Error(to_string(*tape.nonfinite));
 }
 
+void TapeBody::guard_statements() {
+  if (!statements || !options.stop_on_nonfinite) return;
+  close_run();
+  const std::uint32_t end = statements->end();
+  if (auto found = nonfinite_statement(std::exchange(statements->guarded, end), end))
+    stop(*this, std::move(*found));
+}
+
+void TapeBody::guard_sweep(const Run& run, std::uint32_t from) {
+  if (auto found = nonfinite_slope(run, from)) stop(*this, std::move(*found));
+}
+
 void TapeBody::guard_forward(int first) {
+  guard_statements();
   for (int i = first; i < size; ++i)
     if (auto found = nonfinite_forward(Step(this, i))) stop(*this, std::move(*found));
 }
 
 void TapeBody::guard_start(int number, const Tensor& upstream) {
-  if (first_not_finite(upstream) >= 0)
+  if (upstream.defined() && first_not_finite(upstream) >= 0)  // none where it starts from a Scalar
     stop(*this, nonfinite_held(Step(this, number), upstream, NonFinite::Origin::upstream));
 }
 

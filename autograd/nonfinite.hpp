@@ -23,9 +23,9 @@ struct NonFinite {
   };
   Origin origin = Origin::forward;
   int step = 0;
-  int input = -1;  ///< of a rule: the input whose gradient it is in
+  int input = -1;  ///< of an op's rule: the input whose gradient it is in
   std::string word;
-  std::string name;   ///< of the tensor that holds it, "" if it has none
+  std::string name;   ///< of the tensor or the Scalar that holds it, "" if it has none
   std::string path;   ///< the module's
   Where where = {};   ///< the line of the op
   Where called = {};  ///< the outermost line of the user's that led to it
@@ -45,6 +45,9 @@ struct NonFinite {
 std::string to_string(const NonFinite& found);
 
 namespace detail {
+
+struct RecordView;
+struct Statements;
 
 /// The first number of a float tensor that is NaN or infinite, or that is NaN; −1 if none.
 std::int64_t first_not_finite(const Tensor& x);
@@ -70,6 +73,8 @@ struct Cause {
 };
 Cause cause_of_value(const Step& step, std::int64_t element);
 Cause cause_of_gradient(const Step& step, const Tensor& dy, int input);
+/// Of a scalar statement of a step.
+Cause cause_of_statement(const Step& step, const Statements& statements, const RecordView& record);
 Cause cause_of_sum(double a, double b, DType dtype);
 
 }  // namespace detail

@@ -11,6 +11,7 @@
 #include "autograd/arithmetic.hpp"
 #include "autograd/format.hpp"
 #include "autograd/nonfinite.hpp"
+#include "autograd/scalar_arithmetic.hpp"
 #include "autograd/tape_body.hpp"
 
 namespace pencil::detail {
@@ -22,25 +23,6 @@ double held(double x, DType dtype) {
   const double end =
       dtype == f32 ? double{std::numeric_limits<float>::max()} : std::numeric_limits<double>::max();
   return std::abs(x) > end ? std::copysign(std::numeric_limits<double>::infinity(), x) : x;
-}
-
-// The functions that worked arithmetic calls.
-double called(std::string_view function, std::span<const double> x) {
-  if (function == "exp") return std::exp(x[0]);
-  if (function == "expm1") return std::expm1(x[0]);
-  if (function == "log") return std::log(x[0]);
-  if (function == "log1p") return std::log1p(x[0]);
-  if (function == "sqrt") return std::sqrt(x[0]);
-  if (function == "rsqrt") return 1 / std::sqrt(x[0]);
-  if (function == "sin") return std::sin(x[0]);
-  if (function == "cos") return std::cos(x[0]);
-  if (function == "tanh") return std::tanh(x[0]);
-  if (function == "erf") return std::erf(x[0]);
-  if (function == "abs") return std::abs(x[0]);
-  if (function == "pow") return std::pow(x[0], x[1]);
-  if (function == "max") return std::isnan(x[0]) || x[0] > x[1] ? x[0] : x[1];
-  if (function == "min") return std::isnan(x[0]) || x[0] < x[1] ? x[0] : x[1];
-  return std::numeric_limits<double>::quiet_NaN();
 }
 
 // The terms of a worksheet with the values that a dtype gives them, and a way down to the one where the
@@ -233,6 +215,16 @@ Cause cause_of_gradient(const Step& step, const Tensor& dy, int input) try {
   return first_cause(tape, first);
 } catch (const Error&) {
   return {};
+}
+
+Cause cause_of_statement(const Step& step, const Statements& statements, const RecordView& record) {
+  for (const std::uint32_t source : record.sources)
+    if (std::isnan(statements.words()[source]) && statements.is_constant(source))
+      return {"it was given the number nan", ""};
+  if (!record.is_known()) return {};
+  Worksheet sheet(step);
+  const Worked result = arithmetic_of(sheet, statements.words(), record);
+  return {Terms(sheet, f64).cause(result.term()), ""};
 }
 
 Cause cause_of_sum(double a, double b, DType dtype) {

@@ -10,6 +10,10 @@ const StepRecord& Step::record() const { return tape_->at(number_); }
 int Step::number() const { return number_; }
 StepKind Step::kind() const { return record().kind; }
 
+bool Step::is_leaf() const {
+  return kind() == StepKind::parameter || kind() == StepKind::constant || kind() == StepKind::foreign;
+}
+
 const Op& Step::op() const {
   if (kind() != StepKind::op && kind() != StepKind::paused)
     fail("[tape] step {} is a {}, not an op", number_, word());
@@ -26,6 +30,8 @@ std::string_view Step::word() const {
       return "foreign";
     case StepKind::paused:
       return "paused";
+    case StepKind::scalars:
+      return "scalars";
     case StepKind::op:
       break;
   }

@@ -47,6 +47,33 @@ void add_up(detail::TapeBody& tape, int step, Tensor& total, const Tensor& gradi
   }
 }
 
+// While it lives, the gradients that `backward` brought to Scalars are out of the way, and all are 0.
+class WithoutGradients {
+ public:
+  explicit WithoutGradients(detail::Statements* statements) : statements_(statements) {
+    if (!statements_) return;
+    end_ = statements_->end();
+    if (statements_->state().swept > 0) {
+      before_ = statements_->gradients(end_);
+      statements_->clear_gradients(end_);
+    }
+  }
+  ~WithoutGradients() {
+    if (!statements_) return;
+    if (before_.empty())
+      statements_->clear_gradients(end_);
+    else
+      statements_->set_gradients(end_, before_);
+  }
+  WithoutGradients(const WithoutGradients&) = delete;
+  WithoutGradients& operator=(const WithoutGradients&) = delete;
+
+ private:
+  detail::Statements* statements_;
+  std::uint32_t end_ = 0;
+  std::vector<double> before_;
+};
+
 }  // namespace
 
 Gradients detail::rule_of(const Step& step, const Tensor& dy, Needs needs, bool record) {
@@ -144,13 +171,33 @@ int Tape::checked_start(const Tensor& y, Tensor& upstream, const char* who) cons
   return from;
 }
 
-void Tape::backward(const Tensor& y, const BackwardOptions& options, Where where) {
+int Tape::checked_start(const Scalar& y, const char* who) const {
+  if (body_->thread != &detail::thread_state())
+    fail("[{}] a tape belongs to the thread that made it; this is another", who);
+  if (y.is_constant())
+    fail(
+        "[{}] this Scalar is a constant: it depends on no Scalar of this tape. Make its inputs with "
+        "scalars(…) while the tape records",
+        who);
+  if (!body_->statements || !body_->statements->has(y.tag())) {
+    (void)detail::on_current_tape(y.tag());  // says where its tape has ended
+    fail("[{}] this Scalar is on another tape", who);
+  }
+  body_->close_run();
+  return body_->statements->run_of(static_cast<std::uint32_t>(y.tag())).step;
+}
+
+void Tape::check_unswept() const {
   if (body_->backward_from >= 0)
     fail(
         "[backward] this tape has run backward already, at {}; one backward a tape. Make a new tape for a "
         "new pass, or "
         "use tape.gradient, which may be asked many times",
         to_string(body_->backward_where));
+}
+
+void Tape::backward(const Tensor& y, const BackwardOptions& options, Where where) {
+  check_unswept();
   Tensor upstream = options.upstream.defined() ? as_value(options.upstream) : Tensor();
   const int from = checked_start(y, upstream, "backward");
   if (!body_->at(from).needs)
@@ -159,8 +206,21 @@ void Tape::backward(const Tensor& y, const BackwardOptions& options, Where where
         "Make its "
         "inputs with parameter(…), or use tape.gradient",
         y.shape(), from);
+  sweep_back(from, std::move(upstream), 0, where);
+}
+
+void Tape::backward(const Scalar& y, Where where) {
+  check_unswept();
+  const int from = checked_start(y, "backward");
+  body_->guard_statements();
+  sweep_back(from, Tensor(), static_cast<std::uint32_t>(y.tag()), where);
+}
+
+void Tape::sweep_back(int from, Tensor upstream, std::uint32_t place, Where where) {
   body_->backward_from = from;
   body_->backward_where = where;
+  detail::Statements* const statements = body_->statements.get();
+  if (place > 0) statements->words()[place + 1] = 1;
 
   const bool keep = body_->options.keep == Keep::all, guard = body_->options.stop_on_nonfinite;
   // A sweep that throws leaves the tape as it was, if nothing was freed on the way.
@@ -172,6 +232,7 @@ void Tape::backward(const Tensor& y, const BackwardOptions& options, Where where
         tape->at(i).reached = false;
         tape->at(i).gradient = Tensor();
       }
+      if (tape->statements) tape->statements->clear_gradients(tape->statements->end());
     }
   } undo{keep ? body_.get() : nullptr};
   std::vector<Tensor> gradients(static_cast<std::size_t>(from) + 1);
@@ -182,7 +243,19 @@ void Tape::backward(const Tensor& y, const BackwardOptions& options, Where where
   for (int i = from; i >= 0; --i) {
     detail::StepRecord& step = body_->at(i);
     const Tensor dy = std::move(gradients[static_cast<std::size_t>(i)]);
-    if (dy.defined()) {
+    if (step.kind == StepKind::scalars && (dy.defined() || step.reached || (i == from && place > 0))) {
+      const detail::Run& run = *statements->run_of_step(i);
+      step.reached = true;
+      for (const detail::Slot& slot : step.inputs)  // earlier runs, whose Scalars these statements read
+        if (detail::StepRecord& read = body_->at(slot.step); read.kind == StepKind::scalars)
+          read.reached = true;
+      body_->sweep_run(run, i == from && place > 0 ? place : run.end - 2, dy,
+                       [&](int to, const Tensor& gradient) {
+                         if (body_->at(to).needs)
+                           add_up(*body_, to, gradients[static_cast<std::size_t>(to)], gradient, false);
+                       });
+      if (keep) step.gradient = dy;
+    } else if (dy.defined()) {
       step.reached = true;
       if (step.kind == StepKind::parameter) reached.emplace_back(step.output, dy);
       if (step.kind == StepKind::op) {
@@ -202,6 +275,10 @@ void Tape::backward(const Tensor& y, const BackwardOptions& options, Where where
     if (!keep) body_->free(i);
   }
   undo.tape = nullptr;
+  if (statements) {
+    statements->state().swept = place > 0 ? place : statements->end_before(from) - 1;
+    statements->swept_from = place;
+  }
   for (const auto& [parameter, gradient] : reached) parameter.add_grad(gradient);
 }
 
@@ -212,6 +289,16 @@ std::vector<Tensor> Tape::gradient(const Tensor& y, std::span<const Tensor> xs,
   const int from = checked_start(y, upstream, "gradient");
   if (options.record && (Tape::current() != this || body_->paused))
     fail("[gradient] a recorded sweep needs this tape to be the one that records now");
+  return gradient_of_tensors(from, upstream, 0, xs, options.record);
+}
+
+std::vector<Tensor> Tape::gradient(const Scalar& y, std::span<const Tensor> xs, Where) {
+  return gradient_of_tensors(checked_start(y, "gradient"), Tensor(), static_cast<std::uint32_t>(y.tag()), xs,
+                             false);
+}
+
+std::vector<Tensor> Tape::gradient_of_tensors(int from, const Tensor& upstream, std::uint32_t place,
+                                              std::span<const Tensor> xs, bool record) {
   std::vector<int> targets;
   int low = from;
   for (std::size_t i = 0; i < xs.size(); ++i) {
@@ -222,16 +309,41 @@ std::vector<Tensor> Tape::gradient(const Tensor& y, std::span<const Tensor> xs,
     targets.push_back(step);
     low = std::min(low, step);
   }
-  std::vector<Tensor> found = sweep(low, from, upstream, targets, options.record);
+  const WithoutGradients aside(body_->statements.get());
+  std::vector<Tensor> found = sweep(low, from, upstream, targets, record, place);
   for (std::size_t i = 0; i < found.size(); ++i)
     if (!found[i].defined()) found[i] = zeros(xs[i].shape(), xs[i].dtype());
   return found;
 }
 
+std::vector<double> Tape::gradient(const Scalar& y, std::span<const Scalar> xs, Where) {
+  return gradient_of_scalars(checked_start(y, "gradient"), Tensor(), static_cast<std::uint32_t>(y.tag()), xs);
+}
+
+std::vector<double> Tape::gradient(const Tensor& y, std::span<const Scalar> xs, Where) {
+  Tensor upstream;
+  const int from = checked_start(y, upstream, "gradient");
+  return gradient_of_scalars(from, upstream, 0, xs);
+}
+
+std::vector<double> Tape::gradient_of_scalars(int from, const Tensor& upstream, std::uint32_t place,
+                                              std::span<const Scalar> xs) {
+  detail::Statements* const statements = body_->statements.get();
+  for (std::size_t i = 0; i < xs.size(); ++i)
+    if (!statements || !statements->has(xs[i].tag()))
+      fail("[gradient] Scalar {} of {} is not on this tape", i, xs.size());
+  const WithoutGradients aside(statements);
+  if (statements) sweep(0, from, upstream, {}, false, place, true);
+  std::vector<double> found;
+  for (const Scalar& x : xs) found.push_back(statements->words()[static_cast<std::uint32_t>(x.tag()) + 1]);
+  return found;
+}
+
 // The gradients that reach `targets` from step `from`, walking steps `low` … `from` only: targets below `low`
-// are where the walk ends, and a target inside is passed through as well.
+// are where the walk ends, and a target inside is passed through as well. Starts from the Scalar at `place`
+// if that is not 0, and goes to all Scalars if that is asked for.
 std::vector<Tensor> Tape::sweep(int low, int from, const Tensor& upstream, std::span<const int> targets,
-                                bool record) {
+                                bool record, std::uint32_t place, bool to_scalars) {
   std::vector<Tensor> found(targets.size());
   const auto deliver = [&](int step, const Tensor& gradient) {
     for (std::size_t i = 0; i < targets.size(); ++i)
@@ -256,6 +368,12 @@ std::vector<Tensor> Tape::sweep(int low, int from, const Tensor& upstream, std::
   };
   for (int i = low; i <= from; ++i) {
     const detail::StepRecord& step = body_->at(i);
+    if (step.kind == StepKind::scalars) {
+      leads[inside(i)] = leads[inside(i)] || to_scalars;
+      for (const detail::Slot& slot : step.inputs)
+        if (slot.step >= low && leads[inside(slot.step)]) leads[inside(i)] = true;
+      continue;
+    }
     if (step.kind != StepKind::op || !step.op.differentiable() || leads[inside(i)]) continue;
     for (std::size_t k = 0; k < step.inputs.size() && !leads[inside(i)]; ++k)
       leads[inside(i)] = wanted(step, k);
@@ -266,8 +384,32 @@ std::vector<Tensor> Tape::sweep(int low, int from, const Tensor& upstream, std::
   if (guard) body_->guard_start(from, upstream);
   std::vector<Tensor> gradients(leads.size());
   gradients.back() = upstream;
+  std::vector<bool> reached(leads.size());  // the runs that a gradient comes to without a tensor
+  if (place > 0) {
+    body_->statements->words()[place + 1] = 1;
+    reached.back() = true;
+  }
   for (int i = from; i >= low; --i) {
     const Tensor dy = std::move(gradients[inside(i)]);
+    if (body_->at(i).kind == StepKind::scalars && leads[inside(i)] && (dy.defined() || reached[inside(i)])) {
+      if (record)
+        fail(
+            "[gradient] a recorded sweep came to scalar statements (step {}), which cannot be differentiated "
+            "twice; write this part in tensors",
+            i);
+      for (const detail::Slot& slot : body_->at(i).inputs)
+        if (slot.step >= low) reached[inside(slot.step)] = true;
+      if (dy.defined() && is_target[inside(i)]) deliver(i, dy);
+      const detail::Run& run = *body_->statements->run_of_step(i);
+      body_->sweep_run(run, i == from && place > 0 ? place : run.end - 2, dy,
+                       [&](int to, const Tensor& gradient) {
+                         if (to >= low && leads[inside(to)])
+                           add_up(*body_, to, gradients[inside(to)], gradient, false);
+                         else
+                           deliver(to, gradient);
+                       });
+      continue;
+    }
     if (!dy.defined() || !leads[inside(i)]) continue;
     if (is_target[inside(i)]) deliver(i, dy);
     const detail::StepRecord& step = body_->at(i);

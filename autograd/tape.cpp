@@ -30,7 +30,10 @@ std::uint64_t last_serial = 0;
 
 std::uint64_t begin_life() {
   const std::lock_guard guard(live_lock);
-  live.push_back(++last_serial);
+  ++last_serial;
+  while (static_cast<std::uint32_t>(last_serial + 1) <= 1)
+    ++last_serial;  // the lower half is never 0 nor 2³² − 1
+  live.push_back(last_serial);
   return last_serial;
 }
 
@@ -44,6 +47,12 @@ void end_life(std::uint64_t serial) {
 bool alive(std::uint64_t serial) {
   const std::lock_guard guard(live_lock);
   return std::ranges::find(live, serial) != live.end();
+}
+
+bool tape_lives(std::uint32_t serial) {
+  const std::lock_guard guard(live_lock);
+  return std::ranges::any_of(live,
+                             [&](std::uint64_t one) { return static_cast<std::uint32_t>(one) == serial; });
 }
 
 Arena::~Arena() {
@@ -98,14 +107,15 @@ TapeBody::~TapeBody() {
     StepRecord& step = at(i);
     std::ranges::for_each(step.inputs, [](Slot& slot) { slot.~Slot(); });
     std::ranges::for_each(step.saved, [](Slot& slot) { slot.~Slot(); });
+    step.~StepRecord();
   }
-  for (auto& records : chunks) std::ranges::for_each(records, [](StepRecord& step) { step.~StepRecord(); });
 }
 
-StepRecord& TapeBody::append(StepKind kind, Where where) {
+StepRecord& TapeBody::append_here(StepKind kind, Where where) {
   if (static_cast<std::size_t>(size) == chunks.size() * chunk)
-    chunks.push_back(arena.make<StepRecord>(chunk));
-  StepRecord& step = at(size++);
+    chunks.push_back(static_cast<StepRecord*>(arena.allocate(chunk * sizeof(StepRecord))));
+  StepRecord& step = *::new (&at(size)) StepRecord();
+  ++size;
   const ThreadState& state = thread_state();
   step.kind = kind;
   step.where = where;
@@ -282,15 +292,18 @@ Tape::Tape(TapeOptions options) : body_(std::make_unique<detail::TapeBody>()) {
   body_->outer = std::exchange(state.tape, this);
   body_->quiet_before = std::exchange(state.quiet, false);
   body_->thread = &state;
+  if (body_->outer && body_->outer->body_->statements) body_->outer->body_->statements->stop();
   if (options.time) body_->began = state.clock();
 }
 
 Tape::~Tape() {
   detail::end_life(body_->serial);
+  if (body_->statements) body_->statements->stop();
   detail::ThreadState& state = thread_state();
   if (state.tape == this) {
     state.tape = body_->outer;
     state.quiet = body_->quiet_before;
+    if (state.tape) state.tape->body_->resume_statements();
     return;
   }
   for (Tape* inner = state.tape; inner; inner = inner->body_->outer)  // ended out of order
@@ -304,7 +317,10 @@ Tape::~Tape() {
 const detail::TapeBody& detail::body_of(const Tape& tape) { return *tape.body_; }
 
 Tape* Tape::current() { return thread_state().tape; }
-int Tape::size() const { return body_->size; }
+int Tape::size() const {
+  if (body_->statements) body_->close_run();
+  return body_->size;
+}
 const TapeOptions& Tape::options() const { return body_->options; }
 int Tape::backward_from() const { return body_->backward_from; }
 Where Tape::backward_where() const { return body_->backward_where; }
@@ -317,12 +333,15 @@ Step Tape::step(int number) const {
 int Tape::step_of(const Tensor& x) const { return x.defined() ? body_->find_step(x) : -1; }
 
 Tape::Pause::Pause() : tape_(thread_state().tape) {
-  if (tape_) ++tape_->body_->paused;
+  if (!tape_) return;
+  ++tape_->body_->paused;
+  if (tape_->body_->statements) tape_->body_->statements->stop();
 }
 
 Tape::Pause::~Pause() {
   for (Tape* tape = thread_state().tape; tape; tape = tape->body_->outer)
     if (tape == tape_) --tape->body_->paused;
+  if (tape_ && thread_state().tape == tape_) tape_->body_->resume_statements();
 }
 
 Role::Role(const char* role) : before_(std::exchange(thread_state().role, role)) {}

@@ -11,6 +11,8 @@
 
 namespace pencil {
 
+class Scalar;
+
 /// What is recorded of a fused op: itself (fast), or the simpler ops it is composed of (steps), one by one.
 enum class Detail : std::uint8_t { fast, steps };
 /// What stays until the tape dies: everything, to be read; or, for training, the gradients of parameters
@@ -31,7 +33,8 @@ enum class StepKind : std::uint8_t {
   parameter,  // a leaf that collects a gradient
   constant,   // a tensor from outside any tape
   foreign,    // a tensor of another live tape: a constant here
-  paused      // an op under Tape::Pause, the first for its input: no rule, no value
+  paused,     // an op under Tape::Pause, the first for its input: no rule, no value
+  scalars     // scalar statements (autograd/scalar.hpp), all that stand between two other steps
 };
 
 struct GradientOptions {
@@ -57,9 +60,11 @@ class Step {
  public:
   int number() const;
   StepKind kind() const;
-  /// The op; throws for leaves.
+  /// A parameter, a constant, or a tensor of another tape: computed from nothing on this one.
+  bool is_leaf() const;
+  /// The op; throws for leaves and Scalars.
   const Op& op() const;
-  /// The op's word, or "parameter", "constant", "foreign", "paused".
+  /// The op's word, or "parameter", "constant", "foreign", "paused", "scalars".
   std::string_view word() const;
 
   int inputs() const;
@@ -146,6 +151,10 @@ class Tape {
   /// throws, no parameter has got a gradient; with Keep::all the tape is as before and may be tried again.
   void backward(const Tensor& y, const BackwardOptions& options = {}, Where where = Where::current());
 
+  /// Likewise from a Scalar: brings every Scalar that y depends on, and every parameter behind them, its
+  /// gradient.
+  void backward(const Scalar& y, Where where = Where::current());
+
   /// The gradients of y with respect to each of xs (any tensors of this tape), zeros where there is no path;
   /// may be asked many times, frees nothing and leaves every parameter's gradient as it is.
   std::vector<Tensor> gradient(const Tensor& y, std::span<const Tensor> xs,
@@ -154,6 +163,15 @@ class Tape {
                                const GradientOptions& options = {}, Where where = Where::current()) {
     return gradient(y, std::span(xs.begin(), xs.size()), options, where);
   }
+
+  /// The same from and for Scalars of this tape; a recorded sweep cannot pass them.
+  std::vector<Tensor> gradient(const Scalar& y, std::span<const Tensor> xs, Where where = Where::current());
+  std::vector<Tensor> gradient(const Scalar& y, std::initializer_list<Tensor> xs,
+                               Where where = Where::current()) {
+    return gradient(y, std::span(xs.begin(), xs.size()), where);
+  }
+  std::vector<double> gradient(const Scalar& y, std::span<const Scalar> xs, Where where = Where::current());
+  std::vector<double> gradient(const Tensor& y, std::span<const Scalar> xs, Where where = Where::current());
 
   /// The gradient that `backward` brought to a tensor of this tape. Throws before backward, where none came,
   /// and where it was freed (Keep::leaves).
@@ -182,11 +200,20 @@ class Tape {
 
  private:
   friend Tensor apply(const Op&, Inputs, const Attributes&, Where);
+  friend struct detail::TapeBody;
   friend const detail::TapeBody& detail::body_of(const Tape&);
   Gradients run_rule(int number, const Tensor& dy, Needs needs, bool record);
   std::vector<Tensor> sweep(int low, int from, const Tensor& upstream, std::span<const int> targets,
-                            bool record);
+                            bool record, std::uint32_t place = 0, bool to_scalars = false);
+  std::vector<Tensor> gradient_of_tensors(int from, const Tensor& upstream, std::uint32_t place,
+                                          std::span<const Tensor> xs, bool record);
+  std::vector<double> gradient_of_scalars(int from, const Tensor& upstream, std::uint32_t place,
+                                          std::span<const Scalar> xs);
   int checked_start(const Tensor& y, Tensor& upstream, const char* who) const;
+  int checked_start(const Scalar& y, const char* who) const;
+  void check_unswept() const;
+  /// From a step with an upstream gradient, or, where that is undefined, from the Scalar at a place.
+  void sweep_back(int from, Tensor upstream, std::uint32_t place, Where where);
 
   std::unique_ptr<detail::TapeBody> body_;
 };

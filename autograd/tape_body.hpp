@@ -1,7 +1,9 @@
 #pragma once
 
-// What a Tape is inside; only tape.cpp, sweep.cpp, step.cpp and inspect/replay.cpp include this.
+// What a Tape is inside; only tape.cpp, sweep.cpp, step.cpp, scalar*.cpp, statements.cpp and
+// inspect/replay.cpp include this.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -9,6 +11,8 @@
 
 #include "autograd/nonfinite.hpp"
 #include "autograd/pool.hpp"
+#include "autograd/scalar.hpp"
+#include "autograd/scalar_body.hpp"
 #include "autograd/tape.hpp"
 
 namespace pencil::detail {
@@ -115,7 +119,7 @@ struct TapeBody {
   const void* thread = nullptr;
 
   Arena arena;
-  std::vector<std::span<StepRecord>> chunks;
+  std::vector<StepRecord*> chunks;  // of memory; the records in it are made as steps are
   LeafMap leaves;
   std::vector<std::string> paths{""};
   std::unordered_map<std::string, std::int32_t> path_numbers{{"", 0}};
@@ -128,7 +132,10 @@ struct TapeBody {
   std::int64_t began = 0;       // with options.time: the clock when the tape was made, and
   std::vector<StepTime> times;  // by step, as far as any was measured
 
+  std::unique_ptr<Statements> statements;  // once there are Scalars
+
   ~TapeBody();
+  static TapeBody& of(const Tape& tape) { return *tape.body_; }
 
   StepRecord& at(int number) {
     const auto i = static_cast<std::size_t>(number);
@@ -136,20 +143,48 @@ struct TapeBody {
   }
   const StepRecord& at(int number) const { return const_cast<TapeBody*>(this)->at(number); }
 
-  /// A new step with kind, line, scope and role set.
-  StepRecord& append(StepKind kind, Where where);
+  /// A new step with kind, line, scope and role set; scalar statements before it get their step first.
+  StepRecord& append(StepKind kind, Where where) {
+    if (statements) close_run();
+    return append_here(kind, where);
+  }
+  /// Lets Scalars be recorded on, on the innermost tape, unless it is paused.
+  void resume_statements() {
+    if (statements && paused == 0) statements->resume();
+  }
+  /// Lets a step stand for the scalar statements that none stands for yet: a new one, or the last, if it is
+  /// a run.
+  void close_run();
+  /// A step whose output is the values of Scalars of this tape, and in which the statements before it end.
+  Tensor stacked(std::span<const Scalar> x, Where where);
+  /// Sweeps the statements of a run from a place back, dy having reached its output, and gives what comes of
+  /// it to the steps that its Scalars were taken from.
+  void sweep_run(const Run& run, std::uint32_t from, const Tensor& dy,
+                 const std::function<void(int step, const Tensor& gradient)>& give);
   /// The step a tensor comes from; leaves get theirs at first use. −1 for a plain number.
   std::int32_t step_for(const Tensor& x, Where where);
   /// The same without making one: −1 if there is none.
   std::int32_t find_step(const Tensor& x) const;
   void record(const Op& op, Inputs inputs, const Attributes& attributes, Computed& result, Where where);
   void mark_paused(const Op& op, Inputs inputs, Tensor& output, Where where);
+  /// The mark that a Scalar of this tape was met while it is paused, the first of its run.
+  void mark_paused(std::uint64_t tag);
   /// With options.stop_on_nonfinite: throws Error where a step from `first` on made what is not finite; where
   /// a sweep starts from it; where a rule, or the sum of two gradients of a step, made it.
   void guard_forward(int first);
   void guard_start(int number, const Tensor& upstream);
   void guard_rule(int number, const Tensor& dy, Needs needs, const Gradients& given);
   void guard_sum(int number, const Tensor& a, const Tensor& b, const Tensor& sum);
+  /// The same of scalar statements: those recorded since the last look, and those of a run that a sweep has
+  /// passed through.
+  void guard_statements();
+  void guard_sweep(const Run& run, std::uint32_t from);
+  /// The first Scalar in words [begin, end) that holds what is not finite and is no fault of its operands;
+  /// runs must be closed. A leaf's infinity counts.
+  std::optional<NonFinite> nonfinite_statement(std::uint32_t begin, std::uint32_t end) const;
+  /// The first statement of a run, in the order of a sweep from a place back, whose slope made a gradient
+  /// that is not finite; else a Scalar whose gradients add up to one.
+  std::optional<NonFinite> nonfinite_slope(const Run& run, std::uint32_t from) const;
   /// The times of a step, to be set.
   StepTime& time_of(int number);
   /// Frees values, saved tensors and gradient of an op's step; leaves keep theirs, and plain numbers stay.
@@ -159,7 +194,22 @@ struct TapeBody {
     return step.inputs[i].step >= 0 && is_float(step.inputs[i].tensor.dtype()) &&
            !(i < 64 && step.op.parts().constant[i]);
   }
+  /// The gradients of a run's leaves that were taken from tensors.
+  void each_given(const Run& run, const std::function<void(int step, const Tensor& gradient)>& give) const;
+
+ private:
+  StepRecord& append_here(StepKind kind, Where where);
+  void read_outside(const Run& run, std::uint32_t from);
 };
+
+/// Whether a tape with these lower 32 bits in its serial number is alive in this process.
+bool tape_lives(std::uint32_t serial);
+/// What is recorded of a tape of this thread, by those bits; null if there is none.
+Statements* find_statements(std::uint32_t serial);
+/// Where Scalars are recorded now: null without a tape, when it is paused, and in an op's forward or rule.
+Statements* recording_statements();
+/// New leaves, or constants where nothing is recorded; `step`: whose numbers they are, or −1.
+std::vector<Scalar> scalar_block(std::span<const double> values, std::string_view name, int step);
 
 /// Nanoseconds on the clock that never goes back.
 std::int64_t steady_clock();

@@ -22,7 +22,10 @@ Paths::Paths(const Tape& tape, int from, int to)
       differentiable_[index(i)] =
           differentiable_[index(i)] || (comes_of(step, k, differentiable_) && passes(tape, step, k));
     }
-    if (reads_[index(i)]) last_ = i;
+    if (!reads_[index(i)]) continue;
+    last_ = i;
+    if (step.kind() == StepKind::paused && tape.step(step.input_step(0)).kind() == StepKind::scalars)
+      last_pause_ = i;
   }
   if (to < from) {  // the loss came before
     reads_[0] = differentiable_[0] = false;

@@ -23,6 +23,8 @@ class Paths {
   bool by_derivatives() const { return differentiable_[index(to_)]; }
   /// The last step that comes of the first; itself if nothing does.
   int last() const { return last_; }
+  /// The last mark that Scalars which come of the first step were met under Tape::Pause; −1 if there is none.
+  int last_pause() const { return last_pause_; }
   /// The first step on a way there that derivatives lead to and not through, and its input they lead to.
   std::pair<int, int> first_break() const;
   /// The first step on a way of derivatives that got a gradient and gave none to an input, and that input.
@@ -33,7 +35,7 @@ class Paths {
   bool comes_of(const Step& step, int input, const std::vector<bool>& marks) const;
 
   const Tape& tape_;
-  int from_, to_, last_;
+  int from_, to_, last_, last_pause_ = -1;
   std::vector<bool> reads_, differentiable_;  // of the steps from `from_`: what comes of it
   std::vector<bool> leads_;                   // and whether it leads to `to_`
 };

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
 #include "autograd/inspect/explain.hpp"
 #include "autograd/inspect/facts.hpp"
 #include "autograd/inspect/replay.hpp"
+#include "autograd/inspect/statements.hpp"
 #include "autograd/inspect/wording.hpp"
 
 namespace pencil {
@@ -50,7 +52,7 @@ double largest_of(const Tensor& x) {
 class Compare {
  public:
   Compare(const Tape& a, const Tape& b, const CompareOptions& options)
-      : a_(a), b_(b), options_(options), facts_a_(a), facts_b_(b) {
+      : a_(a), b_(b), options_(options), facts_a_(a), facts_b_(b), scalars_a_(a), scalars_b_(b) {
     if (!(options.tolerance >= 0)) fail("[compare] the tolerance is {}; need 0 or more", options.tolerance);
     found_.steps_a = a.size();
     found_.steps_b = b.size();
@@ -123,6 +125,7 @@ class Compare {
 
   bool value(const Step& a, const Step& b) {
     using inspect::ValueFact;
+    if (a.kind() == StepKind::scalars) return statements(a, b);
     const ValueFact in_a = facts_a_.value(a), in_b = facts_b_.value(b);
     if (in_a.state == ValueFact::not_recorded) return false;  // in both: their kinds agree
     if (in_a.state != ValueFact::known || in_b.state != ValueFact::known) {
@@ -131,6 +134,52 @@ class Compare {
     }
     ++found_.values;
     return numbers(Difference::value, a, in_a.tensor, in_b.tensor);
+  }
+
+  // Scalars one by one: what they are computed from, then what they come to.
+  bool statements(const Step& a, const Step& b) {
+    const auto in_a = scalars_a_.of(a), in_b = scalars_b_.of(b);
+    const std::size_t count_a = in_a.last - in_a.first, count_b = in_b.last - in_b.first;
+    for (std::size_t k = 0; k < std::min(count_a, count_b); ++k) {
+      const std::size_t i = in_a.first + k, j = in_b.first + k;
+      const double x = scalars_a_.value(i), y = scalars_b_.value(j);
+      if (same_arithmetic(i, j) && !apart(x, y, std::max(std::abs(x), std::abs(y)))) continue;
+      return part(same_arithmetic(i, j) ? Difference::value : Difference::inputs, a, scalars_a_.text(i),
+                  scalars_b_.text(j));
+    }
+    if (count_a != count_b)
+      return part(Difference::inputs, a, fmt::format("{} Scalars", count_a),
+                  fmt::format("{} Scalars", count_b));
+    ++found_.values;
+    return false;
+  }
+
+  bool same_arithmetic(std::size_t i, std::size_t j) const {
+    const auto a = scalars_a_.record(i), b = scalars_b_.record(j);
+    if (!a || !b) return !a && !b;
+    if (a->header.bits != b->header.bits || a->sources.size() != b->sources.size() ||
+        !std::ranges::equal(a->numbers, b->numbers))
+      return false;
+    for (std::size_t k = 0; k < a->sources.size(); ++k) {
+      const auto from_a = scalars_a_.at(a->sources[k]), from_b = scalars_b_.at(b->sources[k]);
+      if (from_a != from_b) return false;
+      if (!from_a && scalars_a_.operand(a->sources[k]) != scalars_b_.operand(b->sources[k])) return false;
+    }
+    return true;
+  }
+
+  bool statement_blames(const Step& a, const Step& b) {
+    const auto in_a = scalars_a_.of(a), in_b = scalars_b_.of(b);
+    for (std::size_t k = in_a.last - in_a.first; k-- > 0;) {
+      const std::size_t i = in_a.first + k, j = in_b.first + k;
+      if (!scalars_a_.reached(i) && !scalars_b_.reached(j)) continue;
+      const double x = scalars_a_.gradient(i), y = scalars_b_.gradient(j);
+      if (!apart(x, y, std::max(std::abs(x), std::abs(y)))) continue;
+      return part(Difference::blame, a, fmt::format("{}, of {}", x, scalars_a_.text(i)),
+                  fmt::format("{}, of {}", y, scalars_b_.text(j)));
+    }
+    ++found_.blames;
+    return false;
   }
 
   bool length() {
@@ -163,6 +212,7 @@ class Compare {
       const auto text = [](BlameFact::State state) { return std::string(inspect::name_of(state)); };
       return part(Difference::blame, a, text(in_a.state), text(in_b.state));
     }
+    if (a.kind() == StepKind::scalars && a.reached() && statement_blames(a, b)) return true;
     if (in_a.state != BlameFact::known) return false;
     ++found_.blames;
     return numbers(Difference::blame, a, in_a.tensor, in_b.tensor);
@@ -201,6 +251,13 @@ class Compare {
     return a.dtype() == b.dtype() && a.shape() == b.shape() && first_apart(a, b) < 0;
   }
 
+  // Whether two numbers differ by more than the tolerance allows, of numbers as large as `scale`.
+  bool apart(double x, double y, double scale) const {
+    if (std::isnan(x) && std::isnan(y)) return false;
+    if (options_.tolerance == 0) return std::bit_cast<std::uint64_t>(x) != std::bit_cast<std::uint64_t>(y);
+    return !(x == y || std::abs(x - y) <= options_.tolerance * scale);
+  }
+
   // The first number of two tensors, of one shape and dtype, that differs by more than the tolerance allows.
   std::int64_t first_apart(const Tensor& a, const Tensor& b) const {
     if (inspect::share_numbers(a, b)) return -1;
@@ -222,6 +279,7 @@ class Compare {
   const Tape& b_;
   const CompareOptions& options_;
   inspect::Facts facts_a_, facts_b_;
+  ScalarStatements scalars_a_, scalars_b_;
   Comparison found_;
 };
 

@@ -60,6 +60,8 @@ std::string_view name_of(Comparison::Difference difference);
 /// order in which `backward` came by, from the last step to the first: what it parts at first made the others
 /// differ. A parameter of a tape made with Keep::leaves is compared by what it has collected.
 ///
+/// Scalars of a step are compared one by one, each to a part of its own size.
+///
 /// Values that one tape no longer has are counted as unread, not as different. Names, lines and times are not
 /// compared. Linear in the shorter tape; changes neither. Throws Error for a tolerance below 0 or NaN.
 Comparison compare(const Tape& a, const Tape& b, const CompareOptions& options = {});

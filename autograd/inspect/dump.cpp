@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "autograd/format.hpp"
 #include "autograd/inspect/content.hpp"
+#include "autograd/inspect/statements.hpp"
 #include "autograd/inspect/table.hpp"
 #include "autograd/inspect/wording.hpp"
 
@@ -36,6 +38,7 @@ class Dump {
   Dump(const Tape& tape, const DumpOptions& options)
       : options_(options),
         content_(tape, options),
+        scalars_(tape),
         table_(columns(), static_cast<std::size_t>(options.width)),
         gradient_(translated("gradient", options.glossary)),
         noun_(noun_for_gradient(options.glossary)) {}
@@ -45,21 +48,56 @@ class Dump {
     append_header(pieces.text());
     fill_titles();
     table_.measure();
-    for (const Line& line : content_.lines()) {
-      fill(line);
-      table_.measure();
-    }
+    each_row([&] { table_.measure(); });
     fill_titles();
     table_.append_row(pieces.text());
-    for (const Line& line : content_.lines()) {
-      fill(line);
+    each_row([&] {
       table_.append_row(pieces.text());
       pieces.pass();
-    }
+    });
     pieces.end();
   }
 
  private:
+  // Fills the table with each row in turn. Scalar statements take a line each; many of them come in several
+  // rows, so that they need not all be in memory.
+  template <class F>
+  void each_row(const F& row) {
+    constexpr std::size_t most = 1024;
+    for (const Line& line : content_.lines()) {
+      fill(line);
+      const Step step = content_.step(line.last);
+      if (line.kind != Line::step || step.kind() != StepKind::scalars) {
+        row();
+        continue;
+      }
+      const ScalarStatements::Range all = scalars_.of(step);
+      for (std::size_t i = all.first; i < all.last; i += most) {
+        if (i > all.first) table_.clear();
+        for (std::size_t k = i; k < std::min(i + most, all.last); ++k) fill_statement(k);
+        if (i + most < all.last) row();
+      }
+      fill_stacked(step);
+      row();
+    }
+  }
+
+  void fill_statement(std::size_t i) {
+    if (options_.value) append_plain(table_[value].line(), scalars_.text(i));
+    if (!options_.blame) return;
+    std::string& text = table_[blame].line();
+    if (scalars_.reached(i))
+      append_number(text, scalars_.gradient(i));
+    else
+      text += content_.tape().backward_from() < 0 ? fmt::format("no {} yet", noun_) : "none came";
+  }
+
+  void fill_stacked(const Step& step) {
+    if (!step.raw_output().defined()) return;
+    if (options_.value) append_plain(table_[value].line(), scalars_.stacked(step));
+    if (options_.blame) table_[blame].line() += "";
+  }
+
   void append_header(std::string& text) const {
     const Tape& tape = content_.tape();
     const int parameters = content_.facts().parameters();
@@ -69,6 +107,8 @@ class Dump {
     text +=
         fmt::format("{} step{}{}, {} parameter{}", tape.size(), tape.size() == 1 ? "" : "s",
                     content_.shown() < tape.size() ? " shown" : "", parameters, parameters == 1 ? "" : "s");
+    if (scalars_.size() > 0)
+      text += fmt::format(", {} scalar{}", scalars_.size(), scalars_.size() == 1 ? "" : "s");
     if (usual) text += fmt::format(", {}", name_of(*usual));
     if (tape.backward_from() < 0) {
       text += ", no backward yet";
@@ -112,11 +152,14 @@ class Dump {
     }
     if (line.kind == Line::repeat) return;
     fill_name(line, table_[name].line());
-    if (options_.shape) fill_shape(step, table_[shape].line());
+    if (options_.shape && (step.kind() != StepKind::scalars || step.raw_output().defined()))
+      fill_shape(step, table_[shape].line());
     fill_from(line, step, table_[from].line());
     if (options_.settings && line.kind == Line::step) append_settings(table_[settings], step);
-    if (options_.value) append_value(table_[value], content_.facts().value(step), options_.whole);
-    if (options_.blame) append_blame(table_[blame], content_.facts().blame(step), noun_, options_.whole);
+    const bool scalars = line.kind == Line::step && step.kind() == StepKind::scalars;
+    if (options_.value && !scalars) append_value(table_[value], content_.facts().value(step), options_.whole);
+    if (options_.blame && !scalars)
+      append_blame(table_[blame], content_.facts().blame(step), noun_, options_.whole);
     if (options_.lines) append_source(table_[source].line(), step);
   }
 
@@ -173,6 +216,7 @@ class Dump {
 
   const DumpOptions& options_;
   Content content_;
+  ScalarStatements scalars_;
   Table table_;
   std::string_view gradient_;
   std::string noun_;

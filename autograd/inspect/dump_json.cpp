@@ -1,6 +1,7 @@
 #include "autograd/inspect/content.hpp"
 #include "autograd/inspect/dump.hpp"
 #include "autograd/inspect/json_text.hpp"
+#include "autograd/inspect/statements.hpp"
 #include "autograd/inspect/summary.hpp"
 
 namespace pencil {
@@ -11,7 +12,8 @@ using namespace inspect;
 
 class JsonDump {
  public:
-  JsonDump(const Tape& tape, const DumpOptions& options) : options_(options), content_(tape, options) {}
+  JsonDump(const Tape& tape, const DumpOptions& options)
+      : options_(options), content_(tape, options), scalars_(tape) {}
 
   void write(const std::function<void(std::string_view)>& write) {
     Pieces pieces(write);
@@ -89,6 +91,10 @@ class JsonDump {
     else
       write_read(line);
     if (options_.settings && line.kind == Line::step) write_settings(step);
+    if (step.kind() == StepKind::scalars && line.kind == Line::step) {
+      write_statements(step);
+      if (!step.raw_output().defined()) return;
+    }
     if (options_.value) write_value(step);
     if (options_.blame) write_gradient(step);
     if (!options_.lines) return;
@@ -211,8 +217,26 @@ class JsonDump {
       case ValueFact::freed:
         key("state").text("freed");
         break;
+      case ValueFact::one_by_one:
+        key("state").text("one by one");
+        break;
     }
     json_->close('}');
+  }
+
+  void write_statements(const Step& step) {
+    const ScalarStatements::Range all = scalars_.of(step);
+    key("statements").open('[');
+    for (std::size_t i = all.first; i < all.last; ++i) {
+      json_->open('{');
+      key("scalar").text(scalars_.label(i));
+      text("formula", scalars_.formula(i));
+      if (options_.value) key("value").number(scalars_.value(i));
+      if (options_.blame && scalars_.reached(i)) key("gradient").number(scalars_.gradient(i));
+      json_->close('}');
+    }
+    json_->close(']');
+    text("output", scalars_.stacked(step));
   }
 
   void write_gradient(const Step& step) {
@@ -254,6 +278,7 @@ class JsonDump {
 
   const DumpOptions& options_;
   Content content_;
+  ScalarStatements scalars_;
   JsonText* json_ = nullptr;
 };
 

@@ -32,7 +32,7 @@ struct Explanation {
   /// One number, or one row.
   struct Block {
     int step = -1;
-    std::vector<std::int64_t> elements;  // row-major
+    std::vector<std::int64_t> elements;  // row-major; of a Scalar its number on the tape
     std::string title;                   // "step 6: MATCH [0, 1] in attend"
     std::vector<Line> lines;             // each after those it uses; the last is the number asked for
     std::vector<std::string> notes;      // what the op has to say about it
@@ -72,9 +72,20 @@ std::string explain(const Tape& tape, int step, std::initializer_list<std::int64
 std::string explain(const Tape& tape, const Tensor& x, std::initializer_list<std::int64_t> index,
                     const ExplainOptions& options = {});
 
+/// The arithmetic of a Scalar's statement:
+///
+///     step 0: z = a*b + exp(c)
+///         2*1 + e^1 = 4.71828
+///         from a, b, c
+///
+/// `.depth` goes on through Scalars, as far as those of other runs, and stops at numbers taken from tensors.
+/// Throws Error for a Scalar that is not on this tape.
+std::string explain(const Tape& tape, const Scalar& x, const ExplainOptions& options = {});
+
 /// The same in parts.
 Explanation explained(const Tape& tape, int step, std::span<const std::int64_t> index,
                       const ExplainOptions& options = {});
+Explanation explained(const Tape& tape, const Scalar& x, const ExplainOptions& options = {});
 std::string to_string(const Explanation& explanation);
 
 }  // namespace pencil

@@ -26,6 +26,8 @@ ValueFact Facts::value(const Step& step) const {
   if (step.kind() == StepKind::paused) return {.state = ValueFact::not_recorded, .tensor = {}};
   if (const auto found = overwritten_.find(step.number()); found != overwritten_.end())
     return {ValueFact::overwritten, step.raw_output(), found->second};
+  if (step.kind() == StepKind::scalars && !step.raw_output().defined())
+    return {.state = ValueFact::one_by_one, .tensor = {}};
   if (!step.raw_output().defined()) return {.state = ValueFact::freed, .tensor = {}};
   return {ValueFact::known, step.raw_output()};
 }
@@ -41,6 +43,7 @@ BlameFact Facts::blame(const Step& step) const {
   if (!step.needs_gradient()) return none(BlameFact::not_wanted);
   if (tape_.backward_from() < 0) return none(BlameFact::not_yet);
   if (!step.reached()) return none(BlameFact::none_came);
+  if (kind == StepKind::scalars) return none(BlameFact::one_by_one);
   if (kind == StepKind::parameter && step.raw_output().has_grad())
     return {BlameFact::known, step.raw_output().grad()};
   return none(BlameFact::freed);
@@ -56,6 +59,8 @@ std::string_view name_of(StepKind kind) {
       return "constant";
     case StepKind::foreign:
       return "foreign";
+    case StepKind::scalars:
+      return "scalars";
     case StepKind::paused:
       break;
   }
@@ -78,6 +83,8 @@ std::string_view name_of(BlameFact::State state) {
       return "not yet";
     case BlameFact::none_came:
       return "none came";
+    case BlameFact::one_by_one:
+      return "one by one";
     case BlameFact::freed:
       break;
   }

@@ -13,7 +13,7 @@
 namespace pencil::inspect {
 
 struct ValueFact {
-  enum State : std::uint8_t { known, not_recorded, overwritten, freed };
+  enum State : std::uint8_t { known, not_recorded, overwritten, freed, one_by_one };  // the last: Scalars
   State state = known;
   Tensor tensor;                   // where it is known, or the parameter that was overwritten
   std::uint32_t version_read = 0;  // of an overwritten parameter: the version its first reader read
@@ -28,7 +28,8 @@ struct BlameFact {
     not_wanted,       // no parameter leads here
     not_yet,          // `backward` has not run
     none_came,        // `backward` ran, and this step is not on its way
-    freed             // it arrived and was freed (Keep::leaves)
+    freed,            // it arrived and was freed (Keep::leaves)
+    one_by_one        // it arrived at Scalars
   };
   State state = known;
   Tensor tensor;  // where it is known

@@ -45,7 +45,7 @@ struct Work {
       case Kind::call: {
         std::vector<double> values;
         for (const Figure& f : x) values.push_back(f.value);
-        const double y = called(token.function, values);
+        const double y = detail::called(token.function, values);
         return std::isnan(y) ? token.value : y;
       }
       default:
@@ -55,26 +55,6 @@ struct Work {
 };
 
 }  // namespace
-
-double called(std::string_view function, std::span<const double> x) {
-  const double a = x.empty() ? std::numeric_limits<double>::quiet_NaN() : x[0];
-  if (function == "exp") return std::exp(a);
-  if (function == "expm1") return std::expm1(a);
-  if (function == "log") return std::log(a);
-  if (function == "log1p") return std::log1p(a);
-  if (function == "sqrt") return std::sqrt(a);
-  if (function == "rsqrt") return 1 / std::sqrt(a);
-  if (function == "sin") return std::sin(a);
-  if (function == "cos") return std::cos(a);
-  if (function == "tanh") return std::tanh(a);
-  if (function == "erf") return std::erf(a);
-  if (function == "abs") return std::abs(a);
-  if (function == "trunc") return std::trunc(a);
-  if (function == "pow" && x.size() == 2) return std::pow(a, x[1]);
-  if (function == "max" && !x.empty()) return *std::ranges::max_element(x);
-  if (function == "min" && !x.empty()) return *std::ranges::min_element(x);
-  return std::numeric_limits<double>::quiet_NaN();
-}
 
 Figure Hand::figure(double value, DType dtype, bool blown) const {
   if (!pencil || dtype == i32) return {value, dtype, blown};

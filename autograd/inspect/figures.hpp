@@ -40,7 +40,4 @@ std::vector<Figure> figures_of(const Line& line, std::size_t column, const Hand&
                                const std::function<Figure(const Token&)>& given,
                                const std::function<Figure(int line)>& earlier);
 
-/// What is worked out from some numbers by a function: "exp", "pow", "max" …; NaN for a name unknown.
-double called(std::string_view function, std::span<const double> x);
-
 }  // namespace pencil::inspect

@@ -54,7 +54,7 @@ bool under(std::string_view path, std::string_view module) {
 bool says_yes(const DumpFilter& filter, const Step& step, Glossary glossary) {
   if (filter.word && step.word() != *filter.word && word_of(step, glossary) != *filter.word) return false;
   if (filter.role && step.role() != *filter.role) return false;
-  const bool leaf = step.kind() != StepKind::op && step.kind() != StepKind::paused;
+  const bool leaf = step.is_leaf();
   return !filter.path || under(step.path(), *filter.path) || (leaf && under(step.name(), *filter.path));
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "autograd/format.hpp"
 #include "autograd/inspect/attention_maps.hpp"
 #include "autograd/inspect/cells.hpp"
 #include "autograd/inspect/explain.hpp"
@@ -14,6 +15,7 @@
 #include "autograd/inspect/markup.hpp"
 #include "autograd/inspect/outline.hpp"
 #include "autograd/inspect/picture.hpp"
+#include "autograd/inspect/statements.hpp"
 #include "autograd/inspect/wording.hpp"
 
 namespace pencil {
@@ -57,6 +59,7 @@ class Data {
       : tape_(tape),
         options_(options),
         facts_(tape),
+        scalars_(tape),
         outline_(tape, Uses(tape)),
         noun_(inspect::noun_for_gradient(options.glossary)),
         first_(std::max(0, tape.size() - static_cast<int>(std::min<std::size_t>(options.most, 1u << 30)))) {}
@@ -121,8 +124,12 @@ class Data {
     for (int i = 0; i < step.inputs(); ++i)
       if (step.input_step(i) >= 0) j["from"].push_back(step.input_step(i));
     Cell value, blame, settings;
-    inspect::append_value(value, facts_.value(step), options_.whole);
-    inspect::append_blame(blame, facts_.blame(step), noun_, options_.whole);
+    if (step.kind() == StepKind::scalars) {
+      append_statements(value, blame, step);
+    } else {
+      inspect::append_value(value, facts_.value(step), options_.whole);
+      inspect::append_blame(blame, facts_.blame(step), noun_, options_.whole);
+    }
     inspect::append_settings(settings, step);
     std::string name, source;
     inspect::append_name(name, step);
@@ -134,6 +141,24 @@ class Data {
     j["source"] = plain(source);
     if (step.kind() == StepKind::op) j["work"] = work(step);
     return j;
+  }
+
+  // A line a statement.
+  void append_statements(Cell& value, Cell& blame, const Step& step) const {
+    constexpr std::size_t most = 200;
+    const ScalarStatements::Range all = scalars_.of(step);
+    for (std::size_t i = all.first; i < all.last; ++i) {
+      if (i == all.first + most) {
+        value.line() += fmt::format("… {} more", all.last - i);
+        break;
+      }
+      value.line() += scalars_.text(i);
+      if (scalars_.reached(i))
+        append_number(blame.line(), scalars_.gradient(i));
+      else
+        blame.line() += tape_.backward_from() < 0 ? fmt::format("no {} yet", noun_) : "none came";
+    }
+    if (const std::string stacked = scalars_.stacked(step); !stacked.empty()) value.line() += stacked;
   }
 
   // The arithmetic of each number of a small tensor, of the first number of any other.
@@ -189,6 +214,7 @@ class Data {
   const Tape& tape_;
   const HtmlOptions& options_;
   Facts facts_;
+  ScalarStatements scalars_;
   Outline outline_;
   std::string noun_;
   int first_;

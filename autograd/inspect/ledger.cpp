@@ -8,7 +8,9 @@
 
 #include "autograd/create.hpp"
 #include "autograd/inspect/replay.hpp"
+#include "autograd/inspect/scalar_uses.hpp"
 #include "autograd/inspect/uses.hpp"
+#include "autograd/tape_body.hpp"
 
 namespace pencil {
 
@@ -29,7 +31,8 @@ std::string name_of(const Step& step) {
 
 class Search {
  public:
-  Search(const Tape& tape, const LedgerOptions& options) : tape_(tape), options_(options), uses_(tape) {}
+  Search(const Tape& tape, const LedgerOptions& options)
+      : tape_(tape), options_(options), uses_(tape), scalars_(tape), scalar_uses_(scalars_) {}
 
   Ledger run(int step, std::int64_t element) {
     const Step asked = tape_.step(step);
@@ -44,11 +47,32 @@ class Search {
       found_.given = found_.gradient;
     else
       follow(-1);
+    return finished();
+  }
+
+  Ledger run(std::size_t scalar) {
+    const Step step = tape_.step(scalars_.step(scalar));
+    found_.step = step.number();
+    found_.glossary = options_.glossary;
+    found_.word = word_of(step, options_.glossary);
+    found_.name = scalars_.text(scalar);
+    found_.gradient = scalars_.gradient(scalar);
+    if (starts(scalar))
+      found_.given = found_.gradient;
+    else
+      follow_scalar(-1, scalar);
+    return finished();
+  }
+
+ private:
+  Ledger finished() {
     while (!open_.empty() && static_cast<int>(found_.lines.size()) < options_.lines) {
       const Candidate best = open_.top();
       open_.pop();
       if (best.is_line())
-        follow(best.parent);
+        follow_line(best.parent);
+      else if (best.statement >= 0)
+        add_statement(best);
       else
         descend(best);
     }
@@ -59,14 +83,14 @@ class Search {
     return std::move(found_);
   }
 
- private:
-  // Either a line that may be followed, or a range of a reader's numbers that have no line yet.
+  // A line that may be followed, a range of a reader's numbers that have no line yet, or a scalar statement.
   struct Candidate {
     double weight;
     std::int64_t order;
     int parent;  // the line
     Use use{-1, -1};
     std::int64_t low = 0, high = 0;
+    std::int64_t statement = -1;
 
     bool is_line() const { return use.step < 0; }
     bool operator<(const Candidate& other) const {
@@ -96,10 +120,67 @@ class Search {
     open_.push(candidate);
   }
 
+  void follow_line(int parent) {
+    const Ledger::Line& line = found_.lines[static_cast<std::size_t>(parent)];
+    if (line.scalar)
+      follow_scalar(parent, static_cast<std::size_t>(line.element));
+    else
+      follow(parent);
+  }
+
+  // The Scalars that a step of them took from a line's number.
+  void follow_taken(int parent, int reader) {
+    for (const std::size_t scalar : scalars_.taken(tape_.step(reader), step_of(parent), element_of(parent)))
+      follow_scalar(parent, scalar);
+  }
+
+  // Whether `backward` started from this very Scalar.
+  bool starts(std::size_t scalar) const {
+    return scalars_.place(scalar) == detail::body_of(tape_).statements->swept_from;
+  }
+
+  // All that passes on gradient to a Scalar: statements, and tensors that it stands in.
+  void follow_scalar(int parent, std::size_t scalar) {
+    for (const inspect::ScalarUses::Use& use : scalar_uses_.of(scalar)) {
+      const auto reader = static_cast<std::size_t>(use.statement);
+      Candidate candidate{.weight = 0, .order = 0, .parent = parent, .use = {use.step, 0}};
+      double amount = 0;
+      if (use.statement >= 0) {
+        if (!scalars_.reached(reader) || scalars_.gradient(reader) == 0) continue;
+        candidate.use.input = static_cast<int>(use.operand);
+        candidate.statement = use.statement;
+        amount = local_of(candidate) * scalars_.gradient(reader);
+      } else {
+        const Tensor& dy = tape_.step(use.step).gradient();
+        if (!dy.defined()) continue;
+        candidate.low = use.operand;
+        candidate.high = use.operand + 1;
+        candidate.use.input = -1;
+        amount = inspect::number_at(dy, use.operand);
+      }
+      open(candidate, amount * way_to(parent), depth_of(parent));
+    }
+  }
+
+  double local_of(const Candidate& at) const {
+    const auto record = scalars_.record(static_cast<std::size_t>(at.statement));
+    return detail::slope_of(*record, static_cast<std::size_t>(at.use.input));
+  }
+
+  void add_statement(const Candidate& at) {
+    const auto scalar = static_cast<std::size_t>(at.statement);
+    Ledger::Line line = line_of(at, local_of(at), scalars_.gradient(scalar));
+    line.element = at.statement;
+    line.scalar = true;
+    line.name = scalars_.text(scalar);
+    add_line(at, std::move(line), !starts(scalar));
+  }
+
   // All that passes on gradient to a line's number.
   void follow(int parent) {
     for (const Use& use : uses_.of(step_of(parent))) {
       const Step reader = tape_.step(use.step);
+      if (reader.kind() == StepKind::scalars) follow_taken(parent, use.step);
       if (!inspect::brings_gradient(tape_, use)) continue;
       Candidate whole{
           .weight = 0, .order = 0, .parent = parent, .use = use, .high = reader.gradient().size()};
@@ -114,6 +195,7 @@ class Search {
 
   // What a reader passes on for a gradient of its output.
   double passed_on(const Candidate& at, const Tensor& dy) const {
+    if (at.use.input < 0) return inspect::number_at(dy, at.low);  // a Scalar in a tensor
     const Tensor dx = inspect::rule_again(tape_.step(at.use.step), dy, at.use.input);
     return dx.defined() ? inspect::number_at(dx, element_of(at.parent)) : 0;
   }
@@ -137,33 +219,41 @@ class Search {
       range = left;
     }
     const Tensor& dy = tape_.step(range.use.step).gradient();
-    add_line(range, passed_on(range, one_at(dy, range.low)), inspect::number_at(dy, range.low));
+    Ledger::Line line =
+        line_of(range, passed_on(range, one_at(dy, range.low)), inspect::number_at(dy, range.low));
+    line.element = range.low;
+    line.index = inspect::index_text(tape_.step(range.use.step).shape(), range.low);
+    add_line(range, std::move(line), range.use.step != tape_.backward_from());
   }
 
-  void add_line(const Candidate& at, double local, double blame) {
+  Ledger::Line line_of(const Candidate& at, double local, double blame) const {
     const Step step = tape_.step(at.use.step);
+    return {.parent = at.parent,
+            .step = at.use.step,
+            .input = at.use.input,
+            .element = 0,
+            .index = "",
+            .word = std::string(word_of(step, options_.glossary)),
+            .name = name_of(step),
+            .way = way_to(at.parent),
+            .local = local,
+            .blame = blame};
+  }
+
+  void add_line(const Candidate& at, Ledger::Line line, bool goes_on) {
     const auto number = static_cast<int>(found_.lines.size());
-    Ledger::Line line{.parent = at.parent,
-                      .step = at.use.step,
-                      .input = at.use.input,
-                      .element = at.low,
-                      .index = inspect::index_text(step.shape(), at.low),
-                      .word = std::string(word_of(step, options_.glossary)),
-                      .name = name_of(step),
-                      .way = way_to(at.parent),
-                      .local = local,
-                      .blame = blame};
     if (line.contribution() == 0) return;
     if (at.parent >= 0) found_.lines[static_cast<std::size_t>(at.parent)].followed = true;
     depths_.push_back(depth_of(at.parent) + 1);
-    if (at.use.step != tape_.backward_from())
-      open({.weight = 0, .order = 0, .parent = number}, line.contribution(), depths_.back());
+    if (goes_on) open({.weight = 0, .order = 0, .parent = number}, line.contribution(), depths_.back());
     found_.lines.push_back(std::move(line));
   }
 
   const Tape& tape_;
   const LedgerOptions& options_;
   Uses uses_;
+  ScalarStatements scalars_;
+  inspect::ScalarUses scalar_uses_;
   Ledger found_;
   std::int64_t element_ = 0;
   std::vector<int> depths_;  // of the lines, from 1
@@ -184,15 +274,27 @@ std::int64_t checked_element(const Shape& shape, std::span<const std::int64_t> i
   return flat;
 }
 
+void check(const Tape& tape, const LedgerOptions& options) {
+  if (options.lines < 1) fail("[ledger] {} lines were asked for; need at least 1", options.lines);
+  if (tape.options().keep == Keep::leaves)
+    fail("[ledger] this tape frees what it held as backward passes; a ledger needs one made with Keep::all");
+}
+
 }  // namespace
 
 Ledger ledger(const Tape& tape, const Tensor& x, std::span<const std::int64_t> index,
               const LedgerOptions& options) {
-  if (options.lines < 1) fail("[ledger] {} lines were asked for; need at least 1", options.lines);
-  if (tape.options().keep == Keep::leaves)
-    fail("[ledger] this tape frees what it held as backward passes; a ledger needs one made with Keep::all");
+  check(tape, options);
   (void)tape.grad(x);  // says why there is none
   return Search(tape, options).run(tape.step_of(x), checked_element(x.shape(), index));
+}
+
+Ledger ledger(const Tape& tape, const Scalar& x, const LedgerOptions& options) {
+  check(tape, options);
+  (void)x.grad();  // says why there is none
+  const std::int64_t scalar = ScalarStatements(tape).find(x);
+  if (scalar < 0) fail("[ledger] the Scalar {} is not on this tape", x.value());
+  return Search(tape, options).run(static_cast<std::size_t>(scalar));
 }
 
 }  // namespace pencil

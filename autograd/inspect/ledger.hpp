@@ -34,6 +34,8 @@ struct Ledger {
     double way;            // the product of the local derivatives of the lines above it
     double local;          // derivative of this number by the parent's
     double blame;          // the gradient that came down to this number
+    bool scalar = false;   // a scalar statement: `element` is its number on the tape, `input` its operand;
+                           // of a number that a Scalar was stacked in, `input` is −1
     bool followed = false;
 
     double product() const { return local * blame; }
@@ -75,6 +77,9 @@ inline Ledger ledger(const Tape& tape, const Tensor& x, std::initializer_list<st
                      const LedgerOptions& options = {}) {
   return ledger(tape, x, std::span(index.begin(), index.size()), options);
 }
+
+/// The same of a Scalar's gradient. Scalar statements stand in every ledger one by one, a line each.
+Ledger ledger(const Tape& tape, const Scalar& x, const LedgerOptions& options = {});
 
 /// As a table: lines that explain another stand indented below it, and the numbers of the first column add up
 /// to the gradient.

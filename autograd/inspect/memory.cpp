@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "autograd/inspect/report.hpp"
+#include "autograd/inspect/statements.hpp"
 #include "autograd/tape_body.hpp"
 
 namespace pencil {
@@ -81,7 +82,7 @@ class Count {
   // Counts all handles that a step has.
   void read(const Step& step) {
     const int i = step.number(), end = tape_.size();
-    hold(step.raw_output(), i, What::value, step.kind() != StepKind::op, i, end);
+    hold(step.raw_output(), i, What::value, step.is_leaf(), i, end);
     for (int k = 0; k < step.inputs(); ++k)
       if (step.input_step(k) < 0)
         hold(step.raw_input(k), i, What::value, true, i, end);  // a plain number
@@ -185,6 +186,9 @@ Memory memory(const Tape& tape, const MemoryOptions& options) {
       memory.parameters += block.bytes();
     if (block.in_part) memory.parts_bytes += block.bytes();
   }
+  const ScalarStatements scalars(tape);
+  for (int i = 0; i < tape.size(); ++i)
+    add(memory.steps[static_cast<std::size_t>(i)], scalars.bytes(tape.step(i)));
   memory.parts = count.parts();
 
   std::unordered_map<std::string_view, std::size_t> modules;
@@ -210,7 +214,7 @@ Memory memory(const Tape& tape, const MemoryOptions& options) {
 
   const bool ran = tape.backward_from() >= 0, keeps = tape.options().keep == Keep::all;
   if (keeps || !ran) memory.peak = memory.bytes.total();  // nothing was ever freed
-  if (keeps && ran) memory.peak_with_leaves = count.peak_with_leaves();
+  if (keeps && ran) memory.peak_with_leaves = count.peak_with_leaves() + scalar_bytes(tape);
 
   memory.held = held_outside(tape, count, options);
   memory.held_tensors = static_cast<int>(memory.held.size());

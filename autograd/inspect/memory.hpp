@@ -19,6 +19,7 @@ struct MemoryOptions {
 };
 
 /// Bytes of numbers that steps hold: their values, what their forward saved for their rule, and their blame.
+/// Of Scalars `saved` is the slopes and what their arithmetic is, and there is room for blame from the start.
 struct StepBytes {
   std::int64_t values = 0;
   std::int64_t saved = 0;

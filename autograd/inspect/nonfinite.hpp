@@ -14,6 +14,8 @@ namespace pencil {
 /// blame only if what the tape led to is not finite and no step made it so. A NaN is never meant, nor an
 /// infinity in a parameter.
 ///
+/// Scalars that are leaves count as parameters; a statement's name, or s and its number, stands as its name.
+///
 /// Rules of doubtful steps are run again, off the tape, to see what they give. What was freed (Keep::leaves)
 /// cannot be looked at: there, look before `backward`, or make the tape with TapeOptions::stop_on_nonfinite;
 /// where that has stopped, what it stopped at is the answer. Linear in the tape.

@@ -8,8 +8,6 @@ namespace pencil::inspect {
 
 namespace {
 
-bool is_leaf(const Step& step) { return step.kind() != StepKind::op && step.kind() != StepKind::paused; }
-
 // Whether a path is `outer` or lies below it.
 bool within(std::string_view path, std::string_view outer) {
   return path.starts_with(outer) && (path.size() == outer.size() || path[outer.size()] == '.');
@@ -21,13 +19,13 @@ Outline::Outline(const Tape& tape, const Uses& uses) : call_of_(static_cast<std:
   int innermost = -1;
   for (int i = 0; i < uses.steps(); ++i) {
     const Step step = tape.step(i);
-    if (is_leaf(step)) continue;
+    if (step.is_leaf()) continue;
     call_of_[static_cast<std::size_t>(i)] = innermost = enter(i, step.path(), innermost);
     if (innermost >= 0) calls_[static_cast<std::size_t>(innermost)].last = i;
   }
   for (int i = 0; i < uses.steps(); ++i) {
     int& call = call_of_[static_cast<std::size_t>(i)];
-    if (is_leaf(tape.step(i))) call = around_readers(tape, uses, i);
+    if (tape.step(i).is_leaf()) call = around_readers(tape, uses, i);
     if (call >= 0) ++calls_[static_cast<std::size_t>(call)].steps;
   }
   for (std::size_t i = calls_.size(); i-- > 0;) {

@@ -94,14 +94,15 @@ Label Picture::label(const Node& node, Glossary glossary) const {
 Label label_of(const Step& step, Glossary glossary) {
   Label label{.word = shortened(word_of(step, glossary), widest),
               .name = shortened(step.name(), widest),
-              .shape = to_string(step.shape()),
+              .shape = "",
               .kind = "op"};
+  if (step.kind() != StepKind::scalars || step.raw_output().defined()) label.shape = to_string(step.shape());
   append_numbers(label.shape, step);
   if (step.kind() == StepKind::parameter)
     label.kind = "parameter";
   else if (step.kind() == StepKind::constant || step.kind() == StepKind::foreign)
     label.kind = "constant";
-  else if (step.kind() == StepKind::paused || !step.op().differentiable())
+  else if (step.kind() == StepKind::paused || (step.kind() == StepKind::op && !step.op().differentiable()))
     label.kind = "mark";
   return label;
 }

@@ -66,6 +66,7 @@ bool differentiable(const Step& step, int input) {
 bool passes(const Tape& tape, const Step& step, int input) {
   const int from = step.input_step(input);
   const auto i = static_cast<std::size_t>(input);
+  if (step.kind() == StepKind::scalars) return from >= 0;
   return step.kind() == StepKind::op && step.op().differentiable() && from >= 0 &&
          is_float(tape.step(from).dtype()) && !(i < 64 && step.op().parts().constant[i]);
 }

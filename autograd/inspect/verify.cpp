@@ -9,6 +9,8 @@
 #include "autograd/inspect/cells.hpp"
 #include "autograd/inspect/replay.hpp"
 #include "autograd/inspect/slopes.hpp"
+#include "autograd/inspect/statements.hpp"
+#include "autograd/inspect/verify_scalars.hpp"
 
 namespace pencil {
 
@@ -46,6 +48,7 @@ class Verifier {
     found_.steps = tape_.size();
     for (int i = 0; i < tape_.size(); ++i) visit(tape_.step(i));
     if (tape_.backward_from() >= 0) add_up_again();
+    inspect::verify_scalars(tape_, options_, found_);
     const auto by_step = [](const auto& a, const auto& b) { return a.step < b.step; };
     std::ranges::stable_sort(found_.faults, by_step);
     std::ranges::stable_sort(found_.unchecked, by_step);
@@ -64,6 +67,7 @@ class Verifier {
     switch (step.kind()) {
       case StepKind::parameter:
       case StepKind::constant:
+      case StepKind::scalars:
         return;
       case StepKind::foreign:
         return could_not(step, Part::forward, Reason::foreign);
@@ -115,15 +119,19 @@ class Verifier {
     const int from = tape_.backward_from();
     std::vector<Tensor> totals(static_cast<std::size_t>(from) + 1);
     std::vector<bool> incomplete(totals.size());
+    const ScalarStatements scalars(tape_);
     for (int i = from; i >= 0; --i) {
       const Step step = tape_.step(i);
       const Tensor total = std::move(totals[static_cast<std::size_t>(i)]);
       if (i < from) compare(step, total, incomplete[static_cast<std::size_t>(i)]);
       if (step.kind() == StepKind::op && step.gradient().defined()) pass_on(step, totals, incomplete);
+      if (step.kind() == StepKind::scalars)
+        for (const auto& [to, gradient] : scalars.given(step)) add(totals, to, gradient);
     }
   }
 
   void compare(const Step& step, const Tensor& total, bool incomplete) {
+    if (step.kind() == StepKind::scalars && !step.raw_output().defined()) return;
     const Tensor& recorded = step.gradient();
     if (!recorded.defined()) {
       if (step.reached()) return could_not(step, Part::blame, Reason::freed);
@@ -141,14 +149,18 @@ class Verifier {
       fault(step, Part::blame, std::move(text));
   }
 
+  static void add(std::vector<Tensor>& totals, int to, const Tensor& gradient) {
+    Tensor& total = totals[static_cast<std::size_t>(to)];
+    total = total.defined() ? added(std::move(total), gradient) : gradient;
+  }
+
   void pass_on(const Step& step, std::vector<Tensor>& totals, std::vector<bool>& incomplete) {
     const Needs needs = inspect::needs_of(tape_, step);
     try {
       const Gradients given = inspect::rule_again(step, step.gradient(), needs);
       for (std::size_t k = 0; k < given.size(); ++k) {
         if (!given[k].defined() || !needs[k] || step.input_step(static_cast<int>(k)) < 0) continue;
-        Tensor& total = totals[static_cast<std::size_t>(step.input_step(static_cast<int>(k)))];
-        total = total.defined() ? added(std::move(total), given[k]) : given[k];
+        add(totals, step.input_step(static_cast<int>(k)), given[k]);
       }
     } catch (const std::exception&) {
       for (int k = 0; k < step.inputs(); ++k)
@@ -201,6 +213,11 @@ std::string to_string(const Verification& v) {
   text += fmt::format("  {} forwards run again, compared bit for bit\n", v.forwards);
   text += fmt::format("  {} rules against central differences in f64, {} slopes agree\n", v.rules, v.slopes);
   text += fmt::format("  {} gradients added up again, compared bit for bit\n", v.blames);
+  if (v.statements > 0)
+    text += fmt::format(
+        "  {} scalar statement{} computed again, {} slopes agree with differences, {} gradients added up "
+        "again\n",
+        v.statements, v.statements == 1 ? "" : "s", v.statement_slopes, v.statement_blames);
   for (std::size_t i = 0; i < std::min(most, v.faults.size()); ++i) {
     const Verification::Fault& fault = v.faults[i];
     text += fmt::format("WRONG: step {} ", fault.step);

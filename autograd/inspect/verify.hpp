@@ -53,6 +53,8 @@ struct Verification {
   int rules = 0;     // steps whose rule was compared with central differences, in at least one direction
   int slopes = 0;    // in so many directions
   int blames = 0;    // steps whose recorded gradient was added up again and compared
+  /// Of Scalars: statements computed again, slopes that agree with differences, and gradients added up again.
+  std::int64_t statements = 0, statement_slopes = 0, statement_blames = 0;
   std::vector<Fault> faults;         // by step, the earliest first
   std::vector<Unchecked> unchecked;  // by step
 
@@ -69,6 +71,10 @@ std::string_view name_of(Verification::Reason reason);
 /// of its numbers. And adds up again what the rules of a step's readers give for the gradients recorded
 /// there, in the order of the sweep, and compares with the gradient recorded, bit for bit (after `backward`,
 /// with Keep::all).
+///
+/// Scalar statements are computed again in long double, with a bound for what rounding in double may have
+/// done; their slopes are compared with central differences of that; and their gradients are added up again
+/// within rounding.
 ///
 /// What it could not check is listed with its reason, step by step; leaves need no check. Changes nothing:
 /// all runs on tapes of its own. Takes some ten forwards a step; inputs that the op calls constant stay as

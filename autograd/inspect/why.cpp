@@ -67,7 +67,7 @@ class Asker {
     const Step step = tape_.step(number);
     std::string text = fmt::format("step {} ", number);
     inspect::append_plain(text, word_of(step, options_.glossary));
-    const bool leaf = step.kind() != StepKind::op && step.kind() != StepKind::paused;
+    const bool leaf = step.is_leaf();
     const std::string_view name =
         step.name().empty() || (!leaf && !step.path().empty()) ? step.path() : step.name();
     if (!name.empty()) inspect::append_plain(text += ' ', name);
@@ -124,6 +124,7 @@ class Asker {
                      "it is a constant: backward passes it by (parameter(…) makes a leaf that collects; "
                      "tape.gradient may ask for any tensor)");
       case StepKind::parameter:
+      case StepKind::scalars:
       case StepKind::op:
         break;
     }
@@ -160,6 +161,11 @@ class Asker {
     const inspect::Paths paths(tape_, from_, to_);
     if (paths.by_derivatives()) return true;
     if (!paths.by_readings()) {
+      if (const int mark = paths.last_pause(); mark >= 0)
+        found(Cause::paused, mark,
+              fmt::format("Scalars that come of {} were used while the tape was paused: what came of them is "
+                          "a constant",
+                          it_or(tape_.step(mark), 0)));
       if (paths.last() == from_)
         found(Cause::never_used, from_, "no step of this tape reads it");
       else

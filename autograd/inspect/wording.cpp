@@ -47,7 +47,7 @@ void append_name(std::string& to, const Step& step) {
   const std::size_t start = to.size();
   const std::string_view own = step.name(), path = step.path();
   // A leaf's name is its own: the path says only who read it first.
-  const bool leaf = step.kind() != StepKind::op && step.kind() != StepKind::paused;
+  const bool leaf = step.is_leaf();
   if (!leaf || own.empty()) {
     append_plain(to, path);
     if (!path.empty() && !own.empty()) to += ": ";
@@ -124,6 +124,9 @@ void append_value(Cell& to, const ValueFact& fact, std::int64_t whole) {
     case ValueFact::freed:
       to.line() += "freed";
       return;
+    case ValueFact::one_by_one:
+      to.line() += "Scalars";
+      return;
   }
 }
 
@@ -152,6 +155,9 @@ void append_blame(Cell& to, const BlameFact& fact, std::string_view noun, std::i
       return;
     case BlameFact::freed:
       text += "freed";
+      return;
+    case BlameFact::one_by_one:
+      text += "one by one";
       return;
   }
 }

@@ -8,6 +8,7 @@
 #include "autograd/format.hpp"
 #include "autograd/inspect/cells.hpp"
 #include "autograd/inspect/replay.hpp"
+#include "autograd/inspect/statements.hpp"
 
 namespace pencil::inspect {
 
@@ -28,6 +29,20 @@ std::string leaf_sentence(const Step& step, Glossary glossary) {
     default:
       return fmt::format("not recorded: {} ran under Tape::Pause", step.op().word());
   }
+}
+
+// The same of a step of Scalars.
+std::string scalars_sentence(const ScalarStatements& scalars, const Step& step, std::int64_t element) {
+  if (!step.raw_output().defined()) {
+    const auto [first, last] = scalars.of(step);
+    return fmt::format(
+        "{} Scalar{}: the dump lists them, and explain(tape, scalar) shows the arithmetic of one",
+        last - first, last - first == 1 ? "" : "s");
+  }
+  const auto i = scalars.stacked_at(step, element);
+  if (!i) return ", a constant among the Scalars";
+  const std::string formula = scalars.formula(*i);
+  return fmt::format(", the Scalar {}{}{}", scalars.label(*i), formula.empty() ? "" : " = ", formula);
 }
 
 // Why a step's inputs cannot be read, or nothing.
@@ -186,6 +201,10 @@ Working working_of(const Tape& tape, int number, std::int64_t element, const Wri
   Working page;
   page.dtype = step.dtype();
   if (output.defined()) page.said = {number_at(output, element)};
+  if (step.kind() == StepKind::scalars) {
+    page.says = scalars_sentence(ScalarStatements(tape), step, element);
+    return page;
+  }
   if (step.kind() != StepKind::op) {
     page.says = leaf_sentence(step, options.glossary);
     return page;
