@@ -1,6 +1,6 @@
 #include "autograd/shape.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -68,14 +68,18 @@ Shape broadcast(const Shape& a, const Shape& b, const char* who) {
   return Shape(std::span(sizes.data(), static_cast<std::size_t>(rank)));
 }
 
-std::string index_text(const Shape& shape, std::int64_t flat) {
-  std::string text = "]";
+std::vector<std::int64_t> index_of(const Shape& shape, std::int64_t flat) {
+  std::vector<std::int64_t> index(static_cast<std::size_t>(shape.rank()));
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {
     const std::int64_t size = std::max<std::int64_t>(1, shape[axis]);
-    text = fmt::format("{}{}", flat % size, text).insert(0, axis > 0 ? ", " : "");
+    index[static_cast<std::size_t>(axis)] = flat % size;
     flat /= size;
   }
-  return "[" + text;
+  return index;
+}
+
+std::string index_text(const Shape& shape, std::int64_t flat) {
+  return fmt::format("[{}]", fmt::join(index_of(shape, flat), ", "));
 }
 
 std::string to_string(const Shape& shape) {

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "autograd/error.hpp"
 
@@ -54,7 +55,9 @@ class Shape {
 /// and both shapes where they do not fit.
 Shape broadcast(const Shape& a, const Shape& b, const char* who);
 
-/// Where number `flat` of a shape stands, row-major: "[2, 0]"; "[]" for rank 0.
+/// Where number `flat` of a shape stands, row-major: an index for each axis.
+std::vector<std::int64_t> index_of(const Shape& shape, std::int64_t flat);
+/// The same as text: "[2, 0]"; "[]" for rank 0.
 std::string index_text(const Shape& shape, std::int64_t flat);
 
 /// "(2, 3)", "()" for rank 0.

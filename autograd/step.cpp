@@ -20,23 +20,25 @@ const Op& Step::op() const {
   return record().op;
 }
 
-std::string_view Step::word() const {
-  switch (kind()) {
+std::string_view name_of(StepKind kind) {
+  switch (kind) {
+    case StepKind::op:
+      return "op";
     case StepKind::parameter:
       return "parameter";
     case StepKind::constant:
       return "constant";
     case StepKind::foreign:
       return "foreign";
-    case StepKind::paused:
-      return "paused";
     case StepKind::scalars:
       return "scalars";
-    case StepKind::op:
+    case StepKind::paused:
       break;
   }
-  return record().op.word();
+  return "paused";
 }
+
+std::string_view Step::word() const { return kind() == StepKind::op ? record().op.word() : name_of(kind()); }
 
 int Step::inputs() const { return static_cast<int>(record().inputs.size()); }
 

@@ -36,6 +36,8 @@ enum class StepKind : std::uint8_t {
   paused,     // an op under Tape::Pause, the first for its input: no rule, no value
   scalars     // scalar statements (autograd/scalar.hpp), all that stand between two other steps
 };
+/// "op", "parameter", …
+std::string_view name_of(StepKind kind);
 
 struct GradientOptions {
   Tensor upstream = {};  // dL/dy; one where y holds one number

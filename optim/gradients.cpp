@@ -123,7 +123,7 @@ double finite_norm(const char* who, const Tensor& gradient, const std::string& n
         std::find_if(values.begin(), values.end(), [](T value) { return !std::isfinite(value); });
     if (bad == values.end()) return result;  // finite numbers whose norm no double can hold
     fail("[{}] the gradient of '{}' is {} at position {}; nothing was changed", who, name, *bad,
-         pencil::detail::position(gradient.shape(), bad - values.begin()));
+         index_text(gradient.shape(), bad - values.begin()));
   });
 }
 

@@ -78,7 +78,7 @@ bool with_type(const Element& element, F&& f) {
   return false;
 }
 
-/// "(1, 2)": the indices of the number that stands at place `at` in the file.
+/// "[1, 2]": the indices of the number that stands at place `at` in the file.
 std::string position(std::int64_t at, const Shape& shape, bool column_major) {
   std::vector<std::int64_t> indices(static_cast<std::size_t>(shape.rank()));
   for (int i = 0; i < shape.rank(); ++i) {
@@ -86,7 +86,7 @@ std::string position(std::int64_t at, const Shape& shape, bool column_major) {
     indices[static_cast<std::size_t>(axis)] = at % shape[axis];
     at /= shape[axis];
   }
-  return fmt::format("({})", fmt::join(indices, ", "));
+  return fmt::format("[{}]", fmt::join(indices, ", "));
 }
 
 /// Fills `out` (row-major) with numbers that lie in column-major order.

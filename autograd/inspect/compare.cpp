@@ -222,7 +222,7 @@ class Compare {
     const std::int64_t element = first_apart(a, b);
     if (element < 0) return false;
     found_.element = element;
-    found_.index = inspect::index_text(a.shape(), element);
+    found_.index = index_text(a.shape(), element);
     found_.a = inspect::number_at(a, element);
     found_.b = inspect::number_at(b, element);
     found_.scale = std::max(largest_of(a), largest_of(b));
@@ -235,14 +235,9 @@ class Compare {
 
   // The arithmetic of one number on one of the tapes.
   std::string worked(const Tape& tape, int step, std::int64_t element) const {
-    const Shape& shape = tape.step(step).shape();
-    std::vector<std::int64_t> index(static_cast<std::size_t>(shape.rank()));
-    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-      index[static_cast<std::size_t>(axis)] = element % shape[axis];
-      element /= shape[axis];
-    }
-    std::string text;
+    const auto index = index_of(tape.step(step).shape(), element);
     const Explanation how = explained(tape, step, index, {.glossary = options_.glossary});
+    std::string text;
     for (const Explanation::Line& line : how.blocks.back().lines) text += line.arithmetic + '\n';
     return text;
   }

@@ -49,24 +49,6 @@ BlameFact Facts::blame(const Step& step) const {
   return none(BlameFact::freed);
 }
 
-std::string_view name_of(StepKind kind) {
-  switch (kind) {
-    case StepKind::op:
-      return "op";
-    case StepKind::parameter:
-      return "parameter";
-    case StepKind::constant:
-      return "constant";
-    case StepKind::foreign:
-      return "foreign";
-    case StepKind::scalars:
-      return "scalars";
-    case StepKind::paused:
-      break;
-  }
-  return "paused";
-}
-
 std::string_view name_of(BlameFact::State state) {
   switch (state) {
     case BlameFact::known:

@@ -55,8 +55,6 @@ class Facts {
   std::unordered_map<int, std::uint32_t> overwritten_;  // parameters written since: the version first read
 };
 
-/// "op", "parameter", …
-std::string_view name_of(StepKind kind);
 /// "ends here", "none came", …
 std::string_view name_of(BlameFact::State state);
 

@@ -38,7 +38,7 @@ class Search {
     const Step asked = tape_.step(step);
     found_.step = step;
     found_.glossary = options_.glossary;
-    found_.index = inspect::index_text(asked.shape(), element);
+    found_.index = index_text(asked.shape(), element);
     found_.word = word_of(asked, options_.glossary);
     found_.name = name_of(asked);
     found_.gradient = inspect::number_at(asked.gradient(), element);
@@ -222,7 +222,7 @@ class Search {
     Ledger::Line line =
         line_of(range, passed_on(range, one_at(dy, range.low)), inspect::number_at(dy, range.low));
     line.element = range.low;
-    line.index = inspect::index_text(tape_.step(range.use.step).shape(), range.low);
+    line.index = index_text(tape_.step(range.use.step).shape(), range.low);
     add_line(range, std::move(line), range.use.step != tape_.backward_from());
   }
 

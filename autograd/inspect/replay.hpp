@@ -57,6 +57,5 @@ std::int64_t first_difference(const Tensor& a, const Tensor& b);
 
 /// One of a tensor's numbers.
 double number_at(const Tensor& x, std::int64_t flat);
-using pencil::index_text;
 
 }  // namespace pencil::inspect

@@ -9,6 +9,7 @@
 
 #include "autograd/create.hpp"
 #include "autograd/inspect/replay.hpp"
+#include "autograd/ops/support.hpp"
 
 namespace pencil::inspect {
 
@@ -20,15 +21,6 @@ bool all_finite(const Tensor& x) {
   if (!is_float(x.dtype())) return true;
   const auto numbers = x.values<double>();
   return std::ranges::all_of(numbers, [](double v) { return std::isfinite(v); });
-}
-
-// x + factor · direction, in its own storage.
-Tensor moved(const Tensor& x, std::span<const double> direction, double factor) {
-  Tensor y = empty(x.shape(), f64);
-  const auto from = x.values<double>();
-  const auto to = y.writable<double>();
-  for (std::size_t i = 0; i < to.size(); ++i) to[i] = from[i] + factor * direction[i];
-  return y;
 }
 
 class Check {
@@ -178,7 +170,7 @@ class Check {
     for (const int side : {0, 1}) {
       std::vector<Tensor> inputs = inputs_;
       const auto slot = static_cast<std::size_t>(i);
-      inputs[slot] = moved(inputs_[slot], direction, side == 0 ? -h : h);
+      inputs[slot] = detail::moved(inputs_[slot], direction, side == 0 ? -h : h);
       const Tensor there = forward_again(step_, inputs).output;
       const auto u = upstream_.values<double>(), y = output_.values<double>(), z = there.values<double>();
       double total = 0;

@@ -36,8 +36,8 @@ std::string difference(const char* what, const Tensor& recorded, const char* who
                        name_of(recorded.dtype()), who, again.shape(), name_of(again.dtype()));
   const std::int64_t at = inspect::first_difference(recorded, again);
   if (at < 0) return "";
-  return fmt::format("{} at {} is recorded as {}; {} gives {}", what,
-                     inspect::index_text(recorded.shape(), at), exact(recorded, at), who, exact(again, at));
+  return fmt::format("{} at {} is recorded as {}; {} gives {}", what, index_text(recorded.shape(), at),
+                     exact(recorded, at), who, exact(again, at));
 }
 
 class Verifier {

@@ -295,7 +295,7 @@ class Asker {
     found(Cause::zero, place.step,
           fmt::format("{}: {} gets {} and passes none to {} numbers of {}; {} is {}",
                       *label ? label : "a derivative of 0", who, gradient_, count, it_or(step, place.input),
-                      inspect::index_text(input.shape(), place.first),
+                      index_text(input.shape(), place.first),
                       number_text(inspect::number_at(input, place.first))));
   }
 

@@ -14,15 +14,6 @@ namespace {
 
 using Function = std::function<Tensor(Inputs)>;
 
-// A tensor of its own with the same numbers, but for x + factor · direction.
-Tensor moved(const Tensor& x, std::span<const double> direction, double factor) {
-  Tensor y = empty(x.shape(), f64);
-  const auto from = x.values<double>();
-  const auto to = y.writable<double>();
-  for (std::size_t i = 0; i < to.size(); ++i) to[i] = from[i] + factor * direction[i];
-  return y;
-}
-
 // The same on the tape: a function may give back an input as it is, or a tensor that depends on none.
 Tensor recorded(const Tensor& y) { return reshape(y, y.shape()); }
 
@@ -66,7 +57,7 @@ class Check {
   double slope(std::size_t i, std::span<const double> direction, double h) const {
     const auto at = [&](double factor) {
       std::vector<Tensor> inputs = inputs_;
-      inputs[i] = moved(inputs_[i], direction, factor);
+      inputs[i] = detail::moved(inputs_[i], direction, factor);
       const Tape tape;  // a function may ask it for gradients; and the tapes outside see nothing of this
       return value(inputs);
     };
@@ -109,7 +100,7 @@ class Check {
         fail(
             "[gradcheck] {}, argument {} of shape {}, element {}: the analytic gradient is {:.8g}, the "
             "numeric one {:.8g}; they may differ by {:.2g}",
-            word_, i, inputs_[i].shape(), detail::position(inputs_[i].shape(), static_cast<std::int64_t>(k)),
+            word_, i, inputs_[i].shape(), index_text(inputs_[i].shape(), static_cast<std::int64_t>(k)),
             analytic[k], numeric[k], allowed);
   }
 

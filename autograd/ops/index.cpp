@@ -21,8 +21,7 @@ void check_ids(const char* who, const Tensor& ids, std::int64_t end, const char*
   const std::int64_t bad = kernels::find_outside(numbers.data(), ids.size(), end);
   if (bad >= 0)
     fail("[{}] id {} at {} is out of range: {} has {}{}", who, numbers[static_cast<std::size_t>(bad)],
-         detail::position(ids.shape(), bad), of, end,
-         end > 0 ? fmt::format("; allowed are 0 to {}", end - 1) : "");
+         index_text(ids.shape(), bad), of, end, end > 0 ? fmt::format("; allowed are 0 to {}", end - 1) : "");
 }
 
 void check_size(const char* who, const char* what, std::int64_t size) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "autograd/create.hpp"
 #include "autograd/kernels/layout.hpp"
 
 namespace pencil::detail {
@@ -46,13 +47,12 @@ Shape shape_of(const Attributes& attributes, std::string_view name) {
 
 int axis_of(const Attributes& attributes) { return static_cast<int>(attributes.get<std::int64_t>("axis")); }
 
-std::string position(const Shape& shape, std::int64_t flat) {
-  std::string text = ")";
-  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-    text = fmt::format("{}{}{}", axis ? ", " : "", flat % shape[axis], text);
-    flat /= shape[axis];
-  }
-  return "(" + text;
+Tensor moved(const Tensor& x, std::span<const double> direction, double factor) {
+  Tensor y = empty(x.shape(), f64);
+  const auto from = x.values<double>();
+  const auto to = y.writable<double>();
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] = from[i] + factor * direction[i];
+  return y;
 }
 
 Around::Around(const Shape& shape, int axis) : size(shape[axis]) {

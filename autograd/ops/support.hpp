@@ -30,8 +30,8 @@ Shape shape_of(const Attributes& attributes, std::string_view name);
 /// An axis as an attribute holds it, back as an int.
 int axis_of(const Attributes& attributes);
 
-/// Where number `flat` of a shape stands: "(2, 0)".
-std::string position(const Shape& shape, std::int64_t flat);
+/// x + factor · direction, x in f64, as a tensor of its own that no tape sees: for central differences.
+Tensor moved(const Tensor& x, std::span<const double> direction, double factor);
 
 /// Numbers that stand `step` apart in a row-major array.
 struct Line {

@@ -20,15 +20,6 @@ double number_at(const Tensor& x, std::int64_t element) {
   return value;
 }
 
-std::vector<std::int64_t> index_of(const Shape& shape, std::int64_t element) {
-  std::vector<std::int64_t> index(static_cast<std::size_t>(shape.rank()));
-  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-    index[static_cast<std::size_t>(axis)] = element % shape[axis];
-    element /= shape[axis];
-  }
-  return index;
-}
-
 // Evaluates every line; the last comes to the tape's own number, or numbers where it is a row.
 void check_block(const Explanation::Block& block, const Tensor& y, std::size_t numbers,
                  const Precision& precision) {

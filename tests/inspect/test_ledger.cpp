@@ -14,15 +14,6 @@ namespace {
 
 using Index = std::vector<std::int64_t>;
 
-Index index_of(const Shape& shape, std::int64_t flat) {
-  Index index(static_cast<std::size_t>(shape.rank()));
-  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-    index[static_cast<std::size_t>(axis)] = flat % shape[axis];
-    flat /= shape[axis];
-  }
-  return index;
-}
-
 // What each line should hold: derivatives through the tape's own rules, the recorded gradient, and a way.
 void check_lines(const Tape& tape, const Ledger& found) {
   std::vector<double> below(found.lines.size() + 1);

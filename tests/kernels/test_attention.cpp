@@ -250,6 +250,29 @@ TEMPLATE_TEST_CASE("nothing of a hidden key reaches an output or a gradient", "[
     }
 }
 
+TEMPLATE_TEST_CASE("a hidden key has weight 0 beside a NaN or an infinity that is seen", "[attention]", float,
+                   double) {
+  using T = TestType;
+  constexpr T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
+  for (const T bad : {inf, nan})
+    for (const Size keys : {3, 19}) {
+      CAPTURE(bad, keys);
+      std::vector<std::int32_t> mask(at(keys), 1);
+      mask[1] = 0;
+      AttentionShape s = shape(1, 1, 2, keys, 4, 4);
+      s.mask = mask.data();
+      s.mask_stride[3] = 1;
+      Case<T> c(s);
+      c.k[0] = bad;
+      c.q[0] = c.q[4] = 1;
+      c.run();
+      for (Size row = 0; row < 2; ++row) {
+        CHECK(std::isnan(c.weights[at(row * keys)]));
+        CHECK(c.weights[at(row * keys + 1)] == 0);
+      }
+    }
+}
+
 TEMPLATE_TEST_CASE("a later word's NaN does not reach the words before it in causal attention", "[attention]",
                    float, double) {
   using T = TestType;

@@ -153,6 +153,23 @@ TEMPLATE_TEST_CASE("rows of minus infinity", "[rows]", float, double) {
   CHECK(lse == -inf);
 }
 
+TEMPLATE_TEST_CASE("a masked place is 0 beside a NaN or an infinity that counts", "[rows]", float, double) {
+  using T = TestType;
+  constexpr T nan = std::numeric_limits<T>::quiet_NaN(), inf = std::numeric_limits<T>::infinity();
+  for (const Size width : {3, 16, 37})
+    for (const T bad : {nan, inf}) {
+      CAPTURE(width, bad);
+      auto x = random_numbers<T>(width, 1), y = x;
+      std::vector<std::int32_t> mask(static_cast<std::size_t>(width), 1);
+      x[0] = bad;
+      mask[1] = mask[static_cast<std::size_t>(width - 1)] = 0;
+      softmax(1, width, mask.data(), x.data(), y.data());
+      CHECK(std::isnan(y[0]));
+      CHECK(y[1] == 0);
+      CHECK(y.back() == 0);
+    }
+}
+
 TEMPLATE_TEST_CASE("a masked softmax gives masked places exactly 0 and lets nothing through", "[rows]", float,
                    double) {
   using T = TestType;

@@ -258,7 +258,7 @@ TEST_CASE("fit: a loss or gradient that is not finite ends it, weights as after 
                               }}};
   const std::vector<double> before = w.to_vector();
   options.loss = [&](Batch) { return apply(broken, {w}); };
-  REQUIRE_THROWS_WITH(fit(sgd, options), Says("[sgd] the gradient of 'w' is inf at position (1)"));
+  REQUIRE_THROWS_WITH(fit(sgd, options), Says("[sgd] the gradient of 'w' is inf at position [1]"));
   CHECK(w.to_vector() == before);
 }
 

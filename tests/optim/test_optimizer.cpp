@@ -79,7 +79,7 @@ TEST_CASE("a gradient that is not finite refuses the whole step and changes noth
       give(b, {1, 1, 1, 1, 1, bad});
       const std::string value = std::isnan(bad) ? "nan" : bad > 0 ? "inf" : "-inf";
       REQUIRE_THROWS_WITH(adam.step(), Says("[adam] the gradient of 'b' is " + value +
-                                            " at position (1, 2); nothing was changed"));
+                                            " at position [1, 2]; nothing was changed"));
       CHECK(a.to_vector() == a_before);
       CHECK(b.to_vector() == b_before);
       CHECK(a.version() == 1);
@@ -254,7 +254,7 @@ TEST_CASE("the norm over all gradients is clipped") {
     give(b, {1, NAN});
     give(a, {100});
     REQUIRE_THROWS_WITH(optim::clip_norm(all, 1),
-                        Says("[clip_norm] the gradient of 'b' is nan at position (1)"));
+                        Says("[clip_norm] the gradient of 'b' is nan at position [1]"));
     CHECK(a.grad().item() == 100);
     optim::zero_grad(all);
     CHECK_FALSE(a.has_grad());

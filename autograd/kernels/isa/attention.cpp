@@ -79,7 +79,8 @@ void weights(Size rows, Size keys, Size pitch, const Visible& visible, T* scores
     zeros<T, Arch>(i, keys, scores);
     total[r] = reduce_add(sum);
     const L part = T{1} / total[r];
-    for (i = 0; i < row.keys; i += L::size) (L::load(scores + i) * part).store(scores + i);
+    for (i = 0; i < row.keys; i += L::size)
+      row.open(i, L::load(scores + i) * part, 0).store(scores + i);  // part is NaN beside a visible NaN
   }
   for (Size r = 0; r < rows; r += L::size) {
     const Size n = rows - r;

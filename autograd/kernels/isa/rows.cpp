@@ -86,7 +86,10 @@ void softmax(Size rows, Size width, const std::int32_t* mask, const T* x, T* y) 
         store(e, y + i, n);
       });
       const L part = T{1} / reduce_add(sum);
-      each_lane<L>(width, [&](Size i, Size n) { store(load<L>(y + i, n) * part, y + i, n); });
+      each_lane<L>(width, [&](Size i, Size n) {
+        const L share = load<L>(y + i, n) * part;  // NaN all over the row where one number that counts is NaN
+        store(mask == nullptr ? share : select(load_mask<L>(mask + i, n) != L(0), share, L(0)), y + i, n);
+      });
     }
     if (mask != nullptr) mask += width;
   }

@@ -112,7 +112,7 @@ TEST_CASE("npy: column-major arrays come out row-major (BC-76)") {
   numbers.replace(8, 8, little(std::int64_t{1} << 33));  // the second number of the file: row 1, column 0
   REQUIRE_THROWS_WITH(
       read("<i8", "(2, 3)", numbers),
-      Says("a.npy: the array: the number 8589934592 at position (1, 0) does not fit into i32"));
+      Says("a.npy: the array: the number 8589934592 at position [1, 0] does not fit into i32"));
 }
 
 TEST_CASE("npy: long headers, keys in any order, either quote (BC-76)") {
@@ -172,6 +172,6 @@ TEST_CASE("npy: what cannot be read is an error, never garbage") {
   refused(npy(1, header("<f4", "(2,)") + " x", two), "need the end");
   refused(npy(1, "[]", two), "need '{'");
   refused(npy(1, header("|b1", "(2,)"), std::string("\1\2", 2)),
-          "the number 2 at position (1) is neither 0 (false) nor 1");
+          "the number 2 at position [1] is neither 0 (false) nor 1");
   REQUIRE_THROWS_WITH(load_npy(folder / "none"), Says("none: there is no such file"));
 }
