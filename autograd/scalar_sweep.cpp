@@ -41,7 +41,7 @@ template <std::uint32_t operands, std::uint32_t numbers, bool unit>
   const double* const slope = now.at - sources - numbers - slopes;
   const auto* const source = reinterpret_cast<const std::uint32_t*>(now.at - sources);
   for (std::uint32_t k = 1; k < operands; ++k) {
-    double& total = words[source[k] + 1];
+    double& total = (words + source[k])[1];
     total = multiply_add(slope[k - (unit ? 1 : 0)], now.gradient, total);
   }
   const auto add_first = [&](double total) {

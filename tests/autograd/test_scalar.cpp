@@ -126,6 +126,13 @@ TEST_CASE("select records the branch that is taken, and the other not at all") {
   }
 }
 
+TEST_CASE("select is the same word for doubles, in code that is generic in its number") {
+  const auto f = []<class T>(const T& x) -> T { return select(x > 1, x * x, 1.0) + select(x < 0, 2, x); };
+  CHECK(f(3.0) == 12);
+  CHECK(f(-3.0) == 3);
+  CHECK(gradient_of([&](const auto& x) { return f(x[0]); }, {3}) == Numbers{7});
+}
+
 TEST_CASE("std::max and its like, called as generic code calls them, give right derivatives") {
   using std::hypot;
   using std::max;
