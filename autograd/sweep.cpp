@@ -47,6 +47,7 @@ void add_up(detail::TapeBody& tape, int step, Tensor& total, const Tensor& gradi
   }
 }
 
+<<<<<<< HEAD
 // While it lives, the gradients that `backward` brought to Scalars are out of the way, and all are 0.
 class WithoutGradients {
  public:
@@ -73,6 +74,27 @@ class WithoutGradients {
   std::uint32_t end_ = 0;
   std::vector<double> before_;
 };
+=======
+bool all_zeros(const Tensor& x) {
+  return dispatch_float(x.dtype(), [&]<class T>(T) {
+    const std::span<const T> numbers = x.values<T>();
+    return std::all_of(numbers.begin(), numbers.end(), [](T number) { return number == 0; });
+  });
+}
+
+// A gradient of a recorded sweep is on the tape, unless it is 0 or dy itself: one that a rule computed behind
+// the tape's back would pass for a constant.
+void check_recorded(const detail::TapeBody& tape, const Step& step, const Tensor& dy,
+                    const Gradients& gradients, Needs needs) {
+  for (std::size_t i = 0; i < gradients.size(); ++i)
+    if (needs[i] && gradients[i].defined() && !same(gradients[i], dy) && tape.find_step(gradients[i]) < 0 &&
+        !all_zeros(gradients[i]))
+      fail(
+          "[{}] the rule's gradient for input {} was not made by ops (step {}): a recorded sweep cannot "
+          "differentiate it. Write the rule in ops, or give the op its .composed",
+          step.word(), i, step.number());
+}
+>>>>>>> a355277 (Row formulas and reductions: ops from a formula over the last axis; jacobian, hessian and products with it; gradcheck knows kinks; formulas with captured numbers)
 
 }  // namespace
 
@@ -135,6 +157,7 @@ Gradients Tape::run_rule(int number, const Tensor& dy, Needs needs, bool record)
   }
 
   gradients = detail::rule_of(step, dy, needs, record);
+  if (record) check_recorded(*body_, step, dy, gradients, needs);
   return gradients;
 }
 

@@ -10,6 +10,7 @@
 #include "autograd/kernels/broadcast.hpp"
 #include "autograd/kernels/dual.hpp"
 #include "autograd/kernels/lane.hpp"
+#include "autograd/kernels/lane_missing.hpp"
 
 namespace pencil::kernels {
 
@@ -61,8 +62,14 @@ constexpr int formula_arity() {
   else if constexpr (std::is_invocable_v<const F&, L, L, L, L>)
     return 4;
   else {
-    static_assert(detail::never<F>,
-                  "a formula takes one to four arguments: [](auto x, auto y) { return x * y; }");
+    constexpr bool of_double = std::is_invocable_v<const F&, double> ||
+                               std::is_invocable_v<const F&, double, double> ||
+                               std::is_invocable_v<const F&, double, double, double> ||
+                               std::is_invocable_v<const F&, double, double, double, double>;
+    static_assert(!of_double,
+                  "a formula works many numbers at once: write auto for each argument, [](auto x) { … }");
+    static_assert(of_double || detail::never<F>,
+                  "a formula takes one to four arguments by value: [](auto x, auto y) { return x * y; }");
     return 0;
   }
 }
@@ -99,7 +106,9 @@ struct FormulaKernels {
 
   template <std::size_t... A>
   [[gnu::flatten]] static void forward(const void* formula, std::int64_t n, const T* const* in, T* out) {
-    const F& f = formula_at<F>(formula);
+    const F f = formula_at<F>(formula);  // a copy: what it captures stays in registers
+    static_assert(std::is_convertible_v<decltype(f(L(in[A][0])...)), L>,
+                  "a formula gives a number: of a comparison write select(condition, 1, 0)");
     const T* const x[]{in[A]...};
     for (std::int64_t at = 0; at < n; at += L::size) {
       const L y = f(L::load_first(x[A] + at, n - at)...);
@@ -119,7 +128,7 @@ struct FormulaKernels {
 
   template <std::size_t i, std::size_t... A>
   [[gnu::flatten]] static void partial(const void* formula, std::int64_t n, const T* const* in, T* out) {
-    const F& f = formula_at<F>(formula);
+    const F f = formula_at<F>(formula);
     const T* const x[]{in[A]...};
     const T* const dy = in[arity];
     for (std::int64_t at = 0; at < n; at += L::size) {
@@ -143,7 +152,7 @@ struct FormulaKernels {
 
   template <std::size_t i, std::size_t j, std::size_t... A>
   [[gnu::flatten]] static void second(const void* formula, std::int64_t n, const T* const* in, T* out) {
-    const F& f = formula_at<F>(formula);
+    const F f = formula_at<F>(formula);
     const T* const x[]{in[A]...};
     const T* const dy = in[arity];
     const T* const u = in[arity + 1];

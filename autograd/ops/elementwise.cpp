@@ -62,24 +62,12 @@ const kernels::ElementwiseTable<T>& table_of(const FormulaReadings& readings) {
     return readings.f64_table();
 }
 
-Shape check_inputs(const char* word, Inputs in) {
-  Shape shape = in[0].shape();
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    if (!is_float(in[i].dtype())) fail("[{}] input {} is i32; need f32 or f64, cast with .to(f32)", word, i);
-    if (in[i].dtype() != in[0].dtype())
-      fail("[{}] dtypes differ: {} and {}; convert one with .to(…)", word, name_of(in[0].dtype()),
-           name_of(in[i].dtype()));
-    if (i) shape = broadcast(shape, in[i].shape(), word);
-  }
-  return shape;
-}
-
 // Runs kernel(plan, factors, x, y) over the broadcast of the formula's arguments, which follow `factors`
 // tensors of the full shape: none forward, dy for a partial, u and dy for a second one.
 template <class Run>
 Tensor run(const char* word, Inputs in, std::size_t factors, Run&& kernel) {
   const Inputs arguments = in.subspan(factors);
-  const Shape shape = check_inputs(word, arguments);
+  const Shape shape = detail::broadcast_floats(word, arguments);
   Tensor y = empty(shape, in[0].dtype());
   std::array<std::span<const std::int64_t>, 4> sizes;
   for (std::size_t i = 0; i < arguments.size(); ++i) sizes[i] = arguments[i].shape().sizes();
@@ -117,7 +105,7 @@ auto worked(FormulaReadings readings, int arity, int factors, int i, int j) {
     boost::container::small_vector<Worked, 6> in;
     for (int a = 0; a < arity; ++a) in.push_back(sheet.broadcast_input(factors + a, element));
     for (int k = factors - 1; k >= 0; --k) in.push_back(sheet.input(k, element));
-    return readings.arithmetic(std::span(in.data(), in.size()), i, j);
+    return readings.arithmetic(readings.formula.get(), std::span(in.data(), in.size()), i, j);
   };
 }
 
@@ -127,7 +115,8 @@ Op second_op(const std::string& word, FormulaReadings readings, int arity, int i
   return Op(name, {.forward = [=](Inputs in, const Attributes&) -> Computed {
                      return run(name.c_str(), in, 2,
                                 [&]<class T>(const auto& plan, const T* const* f, const T* const* x, T* y) {
-                                  table_of<T>(readings).second(i, j, plan, f[0], f[1], x, y);
+                                  table_of<T>(readings).second(i, j, plan, f[0], f[1], x, y,
+                                                               readings.formula.get());
                                 });
                    },
                    .rule = [](const Step& s, const Tensor&, Needs) -> Gradients {
@@ -148,7 +137,7 @@ Op partial_op(const std::string& word, FormulaReadings readings, int arity, int 
   return Op(name, {.forward = [=](Inputs in, const Attributes&) -> Computed {
                      return run(name.c_str(), in, 1,
                                 [&]<class T>(const auto& plan, const T* const* f, const T* const* x, T* y) {
-                                  table_of<T>(readings).partial(i, plan, f[0], x, y);
+                                  table_of<T>(readings).partial(i, plan, f[0], x, y, readings.formula.get());
                                 });
                    },
                    .rule =
@@ -175,7 +164,7 @@ OpParts formula_parts(const std::string& word, FormulaReadings readings, int ari
               fail("[{}] takes {} inputs, was given {}", word, arity, in.size());
             return run(word.c_str(), in, 0,
                        [&]<class T>(const auto& plan, const T* const*, const T* const* x, T* y) {
-                         table_of<T>(readings).forward(plan, x, y);
+                         table_of<T>(readings).forward(plan, x, y, readings.formula.get());
                        });
           },
           .rule =
@@ -278,14 +267,17 @@ Elementwise::Elementwise(std::string word, const FormulaReadings& readings, int 
     : op_(word, formula_parts(word, readings, arity)), arity_(arity) {}
 
 Tensor Elementwise::applied(std::initializer_list<Operand> arguments) const {
-  const Operand& first = *arguments.begin();
+  return detail::apply_formula(op_, {arguments.begin(), arguments.size()});
+}
+
+Tensor detail::apply_formula(const Op& op, std::span<const Operand> arguments) {
   const Tensor* some = nullptr;
   for (const Operand& each : arguments)
     if (!some) some = each.tensor();
-  if (!some) fail("[{}] was given plain numbers only; one argument must be a tensor", op_.word());
+  if (!some) fail("[{}] was given plain numbers only; one argument must be a tensor", op.word());
   boost::container::small_vector<Tensor, 4> tensors;
-  for (const Operand& each : arguments) tensors.push_back(beside(op_.word().c_str(), each, *some));
-  return apply(op_, Inputs(tensors.data(), tensors.size()), {}, first.where);
+  for (const Operand& each : arguments) tensors.push_back(beside(op.word().c_str(), each, *some));
+  return apply(op, Inputs(tensors.data(), tensors.size()), {}, arguments.front().where);
 }
 
 }  // namespace pencil

@@ -17,13 +17,14 @@ namespace pencil {
 
 /// The arithmetic of a formula at x₀, x₁, …, or, with the derivatives' seeds behind them: of dy · ∂f/∂xᵢ
 /// (i ≥ 0; x₀, …, dy) and of u · dy · ∂²f/∂xᵢ∂xⱼ (i, j ≥ 0; x₀, …, dy, u).
-using FormulaArithmetic = Worked (*)(std::span<const Worked> in, int i, int j);
+using FormulaArithmetic = Worked (*)(const void* formula, std::span<const Worked> in, int i, int j);
 
 /// Where the readings of a formula are found: its kernels in both precisions, and its arithmetic.
 struct FormulaReadings {
   const kernels::ElementwiseTable<float>& (*f32_table)();
   const kernels::ElementwiseTable<double>& (*f64_table)();
   FormulaArithmetic arithmetic;
+  std::shared_ptr<const void> formula = nullptr;  // its value, where it captures something
 };
 
 /// An op of one to four tensors made from a formula for one number: with NumPy broadcasting, its derivatives,
@@ -61,13 +62,14 @@ const kernels::ElementwiseTable<T>& formula_table() {
 }
 
 template <class F, class N, std::size_t... A>
-auto formula_of(const std::array<N, sizeof...(A)>& x, std::index_sequence<A...>) {
-  return F{}(x[A]...);
+auto formula_of(const void* formula, const std::array<N, sizeof...(A)>& x, std::index_sequence<A...>) {
+  const F& f = kernels::detail::formula_at<F>(formula);
+  return f(x[A]...);
 }
 
 /// The formula read as arithmetic, and its derivatives through dual numbers over it.
 template <class F>
-Worked formula_arithmetic(std::span<const Worked> in, int i, int j) {
+Worked formula_arithmetic(const void* formula, std::span<const Worked> in, int i, int j) {
   using Inner = kernels::Dual<Worked, true>;
   using First = kernels::Dual<Worked>;
   using Second = kernels::Dual<Inner>;
@@ -79,18 +81,19 @@ Worked formula_arithmetic(std::span<const Worked> in, int i, int j) {
     return x;
   };
   if (i < 0)
-    return formula_of<F>(arguments.template operator()<Worked>([](int, const Worked& x) { return x; }),
-                         places);
+    return formula_of<F>(
+        formula, arguments.template operator()<Worked>([](int, const Worked& x) { return x; }), places);
   if constexpr (kernels::detail::has_derivatives<F>()) {
     const Worked dy = in[arity];
     if (j < 0)
-      return derivative(formula_of<F>(arguments.template operator()<First>([&](int a, const Worked& x) {
-        return First(x, a == i ? dy : Worked(0));
-      }),
+      return derivative(formula_of<F>(formula,
+                                      arguments.template operator()<First>([&](int a, const Worked& x) {
+                                        return First(x, a == i ? dy : Worked(0));
+                                      }),
                                       places));
     const Worked u = in[arity + 1];
     return derivative(
-        derivative(formula_of<F>(arguments.template operator()<Second>([&](int a, const Worked& x) {
+        derivative(formula_of<F>(formula, arguments.template operator()<Second>([&](int a, const Worked& x) {
           return Second(Inner(x, a == j ? u : Worked(0)), Inner(a == i ? dy : Worked(0), 0));
         }),
                                  places)));
@@ -100,18 +103,21 @@ Worked formula_arithmetic(std::span<const Worked> in, int i, int j) {
 }
 }  // namespace detail
 
-/// Makes an op of a formula: a lambda over one to four numbers, generic in their type and without captures,
-/// in arithmetic, the functions of this library, and `select(condition, a, b)` in place of `if`:
+/// Makes an op of a formula: a lambda over one to four numbers, generic in their type, in arithmetic, the
+/// functions of this library, and `select(condition, a, b)` in place of `if`:
 ///
 ///     const auto swish = elementwise("swish", [](auto x) { return x / (1 + exp(-x)); });
 ///     Tensor y = swish(x);
+///
+/// It may capture plain numbers, by value: they are constants of the op, which keeps them.
 template <class F>
-Elementwise elementwise(std::string word, F) {
-  static_assert(std::is_empty_v<F>, "a formula has no captures");
-  return Elementwise(
-      std::move(word),
-      {&detail::formula_table<F, float>, &detail::formula_table<F, double>, &detail::formula_arithmetic<F>},
-      kernels::formula_arity<F>());
+Elementwise elementwise(std::string word, const F& formula) {
+  static_assert(std::is_trivially_copyable_v<F>,
+                "a formula captures plain numbers only, by value: give it a tensor as an argument");
+  FormulaReadings readings{&detail::formula_table<F, float>, &detail::formula_table<F, double>,
+                           &detail::formula_arithmetic<F>};
+  if constexpr (!std::is_empty_v<F>) readings.formula = std::make_shared<const F>(formula);
+  return Elementwise(std::move(word), readings, kernels::formula_arity<F>());
 }
 
 }  // namespace pencil

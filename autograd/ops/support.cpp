@@ -39,6 +39,18 @@ void need_i32(const char* who, const char* what, const Tensor& x) {
          name_of(x.dtype()));
 }
 
+Shape broadcast_floats(const char* who, Inputs in) {
+  Shape shape = in[0].shape();
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    if (!is_float(in[i].dtype())) fail("[{}] input {} is i32; need f32 or f64, cast with .to(f32)", who, i);
+    if (in[i].dtype() != in[0].dtype())
+      fail("[{}] dtypes differ: {} and {}; convert one with .to(…)", who, name_of(in[0].dtype()),
+           name_of(in[i].dtype()));
+    if (i) shape = broadcast(shape, in[i].shape(), who);
+  }
+  return shape;
+}
+
 std::vector<std::int64_t> sizes(const Shape& shape) { return {shape.begin(), shape.end()}; }
 
 Shape shape_of(const Attributes& attributes, std::string_view name) {

@@ -9,6 +9,10 @@
 
 #include "autograd/op.hpp"
 
+namespace pencil {
+class Operand;
+}
+
 namespace pencil::detail {
 
 /// Makes an op of the library and notes its word, so that the tests can tell when one has no row in their
@@ -23,6 +27,11 @@ void need_float(const char* who, const Tensor& x);
 void need_floats(const char* who, const Tensor& a, const Tensor& b);
 /// Throws Error unless x is i32; `what` names it: "ids", "mask".
 void need_i32(const char* who, const char* what, const Tensor& x);
+
+/// The shape that the inputs of a formula broadcast to. Throws Error unless all are f32 or all f64.
+Shape broadcast_floats(const char* who, Inputs in);
+/// Applies a formula's op to tensors and plain numbers, at least one of them a tensor, which says the dtype.
+Tensor apply_formula(const Op& op, std::span<const Operand> arguments);
 
 /// A shape as an attribute, and back.
 std::vector<std::int64_t> sizes(const Shape& shape);

@@ -74,7 +74,8 @@ TEST_CASE("gradcheck of a second derivative catches a rule that keeps a detached
 TEST_CASE("gradcheck wants f64") {
   CHECK_THROWS_WITH(
       gradcheck([](const Tensor& x) { return x; }, {random({3}, 1, f32)}),
-      Says("argument 0 of shape (3) is f32; central differences need f64, convert with .to(f64)"));
+      Says("argument 0 of shape (3) is f32; central differences need f64, for of the 7 digits of f32 a step "
+           "of 1e-05 leaves 2: convert with .to(f64)"));
   CHECK_THROWS_WITH(gradcheck([](const Tensor& x) { return x.to(f32); }, {random({3}, 1)}),
                     Says("gives f32"));
 }
@@ -99,4 +100,53 @@ TEST_CASE("gradcheck leaves whole numbers and an op's constants alone") {
   CHECK_NOTHROW(gradcheck(scaled, {random({2}, 1), random({2}, 2)}));
   CHECK_NOTHROW(gradcheck([](const Tensor& c, const Tensor& x) { return where(c, x, 0); },
                           {tensor({1, 0}, i32), random({2}, 1)}));
+}
+
+TEST_CASE("gradcheck reports kinks where the slopes differ, and what they are") {
+  const auto clipped = [](const Tensor& x) { return relu(x) + relu(2 * x - 2); };
+  const GradcheckReport report = gradcheck(clipped, {tensor({-2, 0, 1, 3}, f64)});
+  CHECK(report.numbers == 4);
+  REQUIRE(report.kinks.size() == 2);
+  CHECK(report.kinks[0].where == "the function, argument 0 of shape (4), element (1)");
+  CHECK(report.kinks[1].where == "the function, argument 0 of shape (4), element (2)");
+  for (const GradcheckReport::Kink& kink : report.kinks) CHECK(std::abs(kink.right - kink.left) > 0.01);
+  CHECK_THAT(to_string(report), Says("4 numbers, of which 2 stand at kinks\n  the function, argument 0"));
+  CHECK(to_string(gradcheck(clipped, {tensor({-2, 0.5}, f64)})) == "2 numbers, all agree");
+}
+
+TEST_CASE("a kink within the step, a jump, and a bend of the gradient are kinks too") {
+  CHECK(gradcheck([](const Tensor& x) { return relu(x); }, {tensor(-6e-6, f64)}).kinks.size() == 1);
+  CHECK(gradcheck([](const Tensor& x) { return x + greater(x, 0).to(f64); }, {tensor(0, f64)}).kinks.size() ==
+        1);
+  const auto bent_twice = [](const Tensor& x) { return square(relu(x)); };
+  CHECK(gradcheck(bent_twice, {tensor({0, 1}, f64)}).kinks.empty());
+  CHECK(gradgradcheck(bent_twice, {tensor({0, 1}, f64)}).kinks.size() == 1);
+}
+
+TEST_CASE("what is curved, or wrong at a smooth place, is no kink") {
+  CHECK(gradcheck([](const Tensor& x) { return sin(1000 * x); }, {tensor({0.3, 2}, f64)}).kinks.empty());
+  const Op steep{
+      "steep",
+      {.forward = [](Inputs in, const Attributes&) { return Computed(exp(in[0] * 30)); },
+       .rule = [](const Step& s, const Tensor& dy, Needs) { return Gradients{dy * s.output() * 30.1}; }}};
+  CHECK_THROWS_WITH(gradcheck(steep, {tensor({0.5}, f64)}), Says("[gradcheck] steep"));
+}
+
+TEST_CASE("gradcheck says the step, and calls arguments as it is told") {
+  CHECK_THROWS_WITH(gradcheck(wrong_at(1), {tensor({1, 50}, f64)}, {.names = {"dials"}}),
+                    Says("[gradcheck] copy, dials of shape (2), element (1)") && Says("with step 0.0005;"));
+}
+
+TEST_CASE("gradgradcheck finds a wrong second derivative, and passes right ones") {
+  const Op cut{"cut",
+               {.forward = [](Inputs in, const Attributes&) { return Computed(square(in[0])); },
+                .rule = [](const Step& s, const Tensor& dy,
+                           Needs) { return Gradients{dy * 2 * s.input(0).detach()}; }}};
+  CHECK_NOTHROW(gradcheck(cut, {random({3}, 1)}));
+  CHECK_THROWS_WITH(gradgradcheck(cut, {random({3}, 1)}),
+                    Says("[gradcheck] the gradient of cut, argument 0"));
+  const GradcheckReport report = gradgradcheck([](const Tensor& a, const Tensor& b) { return matmul(a, b); },
+                                               {random({2, 3}, 1), random({3}, 2)});
+  CHECK(report.numbers == 9 + 9 + 2);  // the inputs, then they and the upstream gradient
+  CHECK_NOTHROW(gradgradcheck([](Inputs in) { return concat(in, 0); }, {random({2}, 1), random({3}, 2)}));
 }
