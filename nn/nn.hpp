@@ -4,6 +4,7 @@
 
 #include "nn/attention.hpp"
 #include "nn/files.hpp"
+#include "nn/gradcheck.hpp"
 #include "nn/initializers.hpp"
 #include "nn/layers.hpp"
 #include "nn/module.hpp"

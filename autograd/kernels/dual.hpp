@@ -263,7 +263,7 @@ struct Dual {
   }
   template <class A, class B>
   static L slope_in_exponent(const A& a, const B& b, const L& y) {
-    return select(a == 0 && b >= 0, L(0), L(y * log(a)));
+    return select(L(a) == 0 && b >= 0, L(0), L(y * log(a)));
   }
 };
 

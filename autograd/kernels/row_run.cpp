@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "autograd/kernels/builtin.hpp"
+#include "autograd/kernels/isa/row_arithmetic.hpp"
 #include "autograd/kernels/reduce.hpp"
 #include "autograd/kernels/row_program.hpp"
 #include "autograd/kernels/scratch.hpp"
@@ -13,8 +14,15 @@ namespace {
 
 using Size = std::int64_t;
 
-constexpr Size block_numbers = 2048;   // of an instruction's result, about: a few of them fit the first cache
+constexpr Size block_numbers = 1024;   // of an instruction's result, about: a few of them fit the first cache
 constexpr Size piece_numbers = 16384;  // that a thread takes at a time, about
+
+template <class T>
+const RowArithmetic<T>& arithmetic() {
+  static const RowArithmetic<T>& table =
+      choose([]<Isa set>() -> const RowArithmetic<T>& { return row_arithmetic<T, set>(); });
+  return table;
+}
 
 /// A program made ready to run: which kernel an instruction calls, and in which buffer its result stands.
 template <class T>
@@ -22,32 +30,28 @@ class Plan {
  public:
   struct Action {
     RowStep step;
-    typename ElementwiseTable<T>::Kernel kernel = nullptr;  // of an instruction that goes number by number
-    bool same = false;                                      // for all rows: computed once, before the first
-    int buffer = -1;                                        // of its kind, rows or numbers; −1 for an input
+    typename RowArithmetic<T>::Kernel along = nullptr;      // a kernel that takes rows and numbers,
+    typename ElementwiseTable<T>::Kernel kernel = nullptr;  // or one that takes numbers side by side
+    bool same = true;                                       // for all rows: computed once, before the first
+    bool used = false;  // a spread may not be: who reads it takes the number
+    int buffer = -1;    // of its kind, rows or numbers; −1 for an input
   };
 
-  Plan(const RowProgram& program, const Broadcast& walk) {
-    std::vector<int> last_use(program.steps().size(), -1);
+  Plan(const RowProgram& program, const Broadcast& walk) : last_use_(program.steps().size(), -1) {
     for (const RowStep& step : program.steps()) {
       Action action{step};
-      const int at = static_cast<int>(actions_.size());
-      for (std::int32_t& operand : action.step.operands) {
-        if (operand < 0) continue;
-        while (actions_[place(operand)].step.word == RowWord::fixed)
-          operand = actions_[place(operand)].step.operands[0];
-        last_use[place(operand)] = at;
-      }
-      if (step.word == RowWord::pow && program.constant(step.operands[1]) == 2)
-        action.kernel = builtin<formulas::Square, T>().forward_kernel;
-      else if (step.word >= RowWord::neg && step.word <= RowWord::opposite && step.word != RowWord::fixed)
-        action.kernel = with_formula(step.word, []<class F>(F) { return builtin<F, T>().forward_kernel; });
+      choose_kernel(program, action);
       action.same = step.word != RowWord::argument && step.word != RowWord::upstream;
-      for (int i = 0; i < step.operand_count(); ++i)
-        action.same = action.same && actions_[place(action.step.operands[static_cast<std::size_t>(i)])].same;
+      for (int k = 0; k < step.operand_count(); ++k) {
+        const std::size_t operand = place(action.step.operands[place(k)]);
+        action.same = action.same && actions_[operand].same;
+        actions_[operand].used = true;
+        last_use_[operand] = static_cast<int>(actions_.size());
+      }
       actions_.push_back(action);
     }
-    choose_buffers(last_use, walk);
+    actions_.back().used = true;
+    choose_buffers(walk);
   }
 
   const std::vector<Action>& actions() const { return actions_; }
@@ -58,17 +62,42 @@ class Plan {
  private:
   static std::size_t place(int i) { return static_cast<std::size_t>(i); }
 
-  void choose_buffers(const std::vector<int>& last_use, const Broadcast& walk) {
+  void choose_kernel(const RowProgram& program, Action& action) {
+    RowStep& step = action.step;
+    std::array<std::int32_t, 3> direct = step.operands;  // numbers where a number is spread
+    unsigned numbers = 0;
+    for (std::size_t k = 0; k < 3; ++k) {
+      std::int32_t& operand = step.operands[k];
+      if (operand < 0) continue;
+      while (actions_[place(operand)].step.word == RowWord::fixed)
+        operand = actions_[place(operand)].step.operands[0];
+      const RowStep& read = actions_[place(operand)].step;
+      const bool number = read.word == RowWord::spread;
+      direct[k] = number ? read.operands[0] : operand;
+      numbers |= unsigned{number} << k;
+    }
+    if (step.word < RowWord::neg || step.word > RowWord::opposite || step.word == RowWord::fixed) return;
+    action.along = arithmetic<T>().kernel(step.word, numbers);
+    if (action.along != nullptr)
+      step.operands = direct;
+    else if (step.word == RowWord::pow && program.constant(step.operands[1]) == 2)
+      action.kernel = builtin<formulas::Square, T>().forward_kernel;
+    else
+      action.kernel = with_formula(step.word, []<class F>(F) { return builtin<F, T>().forward_kernel; });
+  }
+
+  void choose_buffers(const Broadcast& walk) {
     std::vector<int> free[2];
     for (std::size_t i = 0; i < actions_.size(); ++i) {
       Action& action = actions_[i];
       const RowStep& step = action.step;
+      if (!action.used) continue;
       // A kernel may write over what it reads, so an operand's buffer is free for the result.
       for (auto read = step.operands.begin(); read != step.operands.begin() + step.operand_count(); ++read) {
         const Action& operand = actions_[place(*read)];
         const bool again = std::find(step.operands.begin(), read, *read) != read;
         const bool stays = operand.same || operand.step.word == RowWord::argument || operand.buffer < 0;
-        if (!again && !stays && last_use[place(*read)] == static_cast<int>(i))
+        if (!again && !stays && last_use_[place(*read)] == static_cast<int>(i))
           free[operand.step.row].push_back(operand.buffer);
       }
       const bool given = step.word == RowWord::upstream || step.word == RowWord::fixed ||
@@ -84,12 +113,11 @@ class Plan {
     }
   }
 
- public:
   /// Whether an argument has the shape of all rows, and so is read where it stands.
   static bool whole(const Broadcast& walk, int argument) { return walk.period[argument] == walk.size; }
 
- private:
   std::vector<Action> actions_;
+  std::vector<int> last_use_;
   int made_[2] = {0, 0};  // buffers of numbers, of rows
 };
 
@@ -110,7 +138,7 @@ class Worker {
 
   void run(Size begin, Size end, T* out) {
     for (std::size_t i = 0; i < at_.size(); ++i)
-      if (plan_.actions()[i].same) act(i, block_, nullptr);
+      if (plan_.actions()[i].same && plan_.actions()[i].used) act(i, block_, nullptr);
     const std::size_t last = at_.size() - 1;
     const Size each = plan_.actions()[last].step.row ? width_ : 1;
     for (Size row = begin; row < end; row += block_) {
@@ -118,6 +146,7 @@ class Worker {
       T* result = out + row * each;
       for (std::size_t i = 0; i < at_.size(); ++i) {
         const auto& action = plan_.actions()[i];
+        if (!action.used) continue;
         if (action.step.word == RowWord::argument || action.step.word == RowWord::upstream)
           fetch(i, row, rows, row == begin);
         else if (!action.same)
@@ -163,11 +192,13 @@ class Worker {
     }
     T* const y = result != nullptr ? result : buffer(i);
     at_[i] = y;
-    if (action.kernel != nullptr) {
+    if (action.kernel != nullptr || action.along != nullptr) {
       const T* in[3]{a, a, a};
       for (std::size_t k = 1; k < 3; ++k)
         if (step.operands[k] >= 0) in[k] = at_[static_cast<std::size_t>(step.operands[k])];
-      return action.kernel(nullptr, step.row ? rows * width_ : rows, in, y);
+      const Size width = step.row ? width_ : 1;
+      return action.along != nullptr ? action.along(rows, width, in, y)
+                                     : action.kernel(nullptr, rows * width, in, y);
     }
     switch (step.word) {
       case RowWord::number:

@@ -11,6 +11,13 @@ endfunction()
 pencil_refused("an if on lanes does not compile" if_on_lanes "write select\\(condition, a, b\\)")
 pencil_refused("a third derivative does not compile" third_derivative "first and second derivatives, not third")
 pencil_refused("a formula of five arguments does not compile" five_arguments "one to four arguments")
+pencil_refused("a formula of doubles does not compile" of_double "write auto for each argument")
+pencil_refused("a formula with a function that lanes lack does not compile" missing_function "formulas have no tan: write sin")
+pencil_refused("a formula that gives a comparison does not compile" gives_a_comparison "write select\\(condition, 1, 0\\)")
+pencil_refused("a formula that captures a tensor does not compile" captures_a_tensor "give it a tensor as an argument")
+pencil_refused("an if on rows does not compile" if_on_rows "write select\\(condition, a, b\\)")
+pencil_refused("a reduction that gives a row does not compile" row_for_a_number "make it with row_formula")
+pencil_refused("a row formula that gives a number does not compile" number_for_a_row "make it with reduction")
 
 add_test(NAME "kernels: an unknown PENCIL_ISA is refused" COMMAND test_kernels "The instruction set in use*")
 set_tests_properties("kernels: an unknown PENCIL_ISA is refused" PROPERTIES ENVIRONMENT PENCIL_ISA=sse9
