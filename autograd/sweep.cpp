@@ -47,7 +47,6 @@ void add_up(detail::TapeBody& tape, int step, Tensor& total, const Tensor& gradi
   }
 }
 
-<<<<<<< HEAD
 // While it lives, the gradients that `backward` brought to Scalars are out of the way, and all are 0.
 class WithoutGradients {
  public:
@@ -74,7 +73,7 @@ class WithoutGradients {
   std::uint32_t end_ = 0;
   std::vector<double> before_;
 };
-=======
+
 bool all_zeros(const Tensor& x) {
   return dispatch_float(x.dtype(), [&]<class T>(T) {
     const std::span<const T> numbers = x.values<T>();
@@ -94,7 +93,6 @@ void check_recorded(const detail::TapeBody& tape, const Step& step, const Tensor
           "differentiate it. Write the rule in ops, or give the op its .composed",
           step.word(), i, step.number());
 }
->>>>>>> a355277 (Row formulas and reductions: ops from a formula over the last axis; jacobian, hessian and products with it; gradcheck knows kinks; formulas with captured numbers)
 
 }  // namespace
 

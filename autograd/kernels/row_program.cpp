@@ -2,16 +2,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
 #include <numbers>
 
 namespace pencil::kernels {
-
-namespace {
-
-bool is_mask(RowWord word) { return word >= RowWord::equal && word <= RowWord::opposite; }
-
-}  // namespace
 
 int RowProgram::add(const RowStep& step) {
   const auto same = [&](const RowStep& other) {

@@ -58,6 +58,14 @@ enum class RowWord : std::uint8_t {
   smallest
 };
 
+constexpr bool is_mask(RowWord word) { return word >= RowWord::equal && word <= RowWord::opposite; }
+/// A row to a number.
+constexpr bool is_fold(RowWord word) { return word >= RowWord::sum; }
+/// Computed number by number, by a built-in formula.
+constexpr bool is_pointwise(RowWord word) {
+  return word >= RowWord::neg && word <= RowWord::opposite && word != RowWord::fixed;
+}
+
 /// Calls use(formula) with the built-in formula that an instruction computes number by number.
 template <class Use>
 decltype(auto) with_formula(RowWord word, Use&& use) {

@@ -76,7 +76,7 @@ class Plan {
       direct[k] = number ? read.operands[0] : operand;
       numbers |= unsigned{number} << k;
     }
-    if (step.word < RowWord::neg || step.word > RowWord::opposite || step.word == RowWord::fixed) return;
+    if (!is_pointwise(step.word)) return;
     action.along = arithmetic<T>().kernel(step.word, numbers);
     if (action.along != nullptr)
       step.operands = direct;

@@ -13,7 +13,6 @@ namespace pencil {
 
 using kernels::RowProgram;
 using kernels::RowStep;
-using kernels::RowWord;
 
 namespace {
 
@@ -55,8 +54,8 @@ Tensor run(const RowProgram& program, const Shape& rows, Inputs in, const Tensor
 double work_of(const RowProgram& program, double rows, double width) {
   double work = 0;
   for (const RowStep& step : program.steps())
-    if (step.word >= RowWord::neg && step.word != RowWord::spread && step.word != RowWord::fixed)
-      work += step.row || step.word > RowWord::spread ? rows * width : rows;
+    if (kernels::is_pointwise(step.word) || kernels::is_fold(step.word))
+      work += step.row || kernels::is_fold(step.word) ? rows * width : rows;
   return work;
 }
 

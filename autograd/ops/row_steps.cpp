@@ -172,7 +172,7 @@ class Arithmetic {
     column_ = row ? element % width_ : 0;
     for (std::size_t i = whole_.size(); i-- > 0;)
       for (const int operand : program.steps()[i].operands)
-        if (operand >= 0 && (whole_[i] || program.steps()[i].word > RowWord::spread))
+        if (operand >= 0 && (whole_[i] || kernels::is_fold(program.steps()[i].word)))
           whole_[static_cast<std::size_t>(operand)] = true;
   }
 
@@ -180,7 +180,7 @@ class Arithmetic {
     for (const RowStep& step : program_.steps()) {
       numbers_.emplace_back();
       answers_.emplace_back();
-      if (step.word > RowWord::spread) {
+      if (kernels::is_fold(step.word)) {
         numbers_.back().push_back(folded(step.word, numbers_[place(step.operands[0])]));
         continue;
       }
@@ -193,11 +193,9 @@ class Arithmetic {
 
  private:
   static std::size_t place(int i) { return static_cast<std::size_t>(i); }
-  bool is_mask(int operand) const {
-    const RowWord word = program_.step(operand).word == RowWord::spread
-                             ? program_.step(program_.step(operand).operands[0]).word
-                             : program_.step(operand).word;
-    return word >= RowWord::equal && word <= RowWord::opposite;
+  bool gives_answer(int operand) const {
+    const RowStep& step = program_.step(operand);
+    return kernels::is_mask(step.word == RowWord::spread ? program_.step(step.operands[0]).word : step.word);
   }
   // What an instruction came to in a column.
   template <class X>
@@ -223,8 +221,8 @@ class Arithmetic {
       case RowWord::fixed:
         return numbers.push_back(number(0));
       case RowWord::spread:
-        return is_mask(step.operands[0]) ? answers_.back().push_back(answer(0))
-                                         : numbers.push_back(number(0));
+        return gives_answer(step.operands[0]) ? answers_.back().push_back(answer(0))
+                                              : numbers.push_back(number(0));
       case RowWord::select:
         return numbers.push_back(select(answer(0), number(1), number(2)));
       case RowWord::equal:
