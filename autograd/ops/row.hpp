@@ -41,11 +41,11 @@ RowTerm row_folded(kernels::RowWord word, const RowTerm& a);
 template <class X>
 concept RowValue = std::same_as<X, Row> || std::same_as<X, RowNumber>;
 template <class X>
-concept PlainNumber = std::is_arithmetic_v<X>;
+concept RowPlainNumber = std::is_arithmetic_v<X>;
 /// Two operands of which one at least is of a formula.
 template <class A, class B>
-concept RowOperands = (RowValue<A> && RowValue<B>) || (RowValue<A> && PlainNumber<B>) ||
-                      (PlainNumber<A> && RowValue<B>);
+concept RowOperands = (RowValue<A> && RowValue<B>) || (RowValue<A> && RowPlainNumber<B>) ||
+                      (RowPlainNumber<A> && RowValue<B>);
 
 }  // namespace detail
 
@@ -108,9 +108,9 @@ using RowJoined = std::conditional_t<(std::same_as<X, Row> || ...), Row, RowNumb
 
 template <class A, class B>
 RowTerm row_pair(kernels::RowWord word, const A& a, const B& b) {
-  if constexpr (PlainNumber<A>)
+  if constexpr (RowPlainNumber<A>)
     return row_applied(word, b.term().beside(static_cast<double>(a)), b.term());
-  else if constexpr (PlainNumber<B>)
+  else if constexpr (RowPlainNumber<B>)
     return row_applied(word, a.term(), a.term().beside(static_cast<double>(b)));
   else
     return row_applied(word, a.term(), b.term());
@@ -118,7 +118,7 @@ RowTerm row_pair(kernels::RowWord word, const A& a, const B& b) {
 
 template <class X>
 RowTerm row_term(const RowTerm& beside, const X& x) {
-  if constexpr (PlainNumber<X>)
+  if constexpr (RowPlainNumber<X>)
     return beside.beside(static_cast<double>(x));
   else
     return x.term();
@@ -277,8 +277,8 @@ auto min(const A& a, const B& b) {
 /// a where the condition holds, else b, number by number. What is not taken reaches no derivative.
 template <class Of, class A, class B>
 requires(detail::RowOperands<A, B> ||
-         (detail::PlainNumber<A> && detail::PlainNumber<B>)) auto select(const RowMask<Of>& condition,
-                                                                         const A& a, const B& b) {
+         (detail::RowPlainNumber<A> && detail::RowPlainNumber<B>)) auto select(const RowMask<Of>& condition,
+                                                                               const A& a, const B& b) {
   const detail::RowTerm& mask = condition.term();
   return detail::RowJoined<Of, A, B>(
       row_applied(kernels::RowWord::select, mask, detail::row_term(mask, a), detail::row_term(mask, b)));
