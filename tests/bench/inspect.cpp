@@ -2,42 +2,10 @@
 
 #include <benchmark/benchmark.h>
 
-#include "autograd/autograd.hpp"
-#include "examples/imdb/classifier.hpp"
-#include "nn/nn.hpp"
-#include "optim/optim.hpp"
+#include "tests/bench/training.hpp"
 
-namespace pencil {
+namespace pencil::bench {
 namespace {
-
-// The documents' training step: 64 reviews of 100 words.
-class Training {
- public:
-  Training() : model_({}), adam_(nn::parameters(model_), {}) {
-    Rng rng{1};
-    Tensor tokens = empty({64, 100}, i32);
-    for (std::int32_t& token : tokens.writable<std::int32_t>())
-      token = static_cast<std::int32_t>(rng.next() % 10000);
-    tokens_ = tokens;
-    Tensor labels = empty({64}, i32);
-    for (std::int32_t& label : labels.writable<std::int32_t>())
-      label = static_cast<std::int32_t>(rng.next() % 2);
-    labels_ = labels;
-    model_.train();
-  }
-
-  void step(const TapeOptions& options) {
-    Tape tape(options);
-    const Tensor loss = binary_cross_entropy_with_logits(model_(tokens_), labels_);
-    tape.backward(loss);
-    adam_.step();
-  }
-
- private:
-  imdb::Classifier model_;
-  optim::Adam adam_;
-  Tensor tokens_, labels_;
-};
 
 void training_step(benchmark::State& state, const TapeOptions& options) {
   Training training;
@@ -117,4 +85,4 @@ PENCIL_GROWING(first_nonfinite_of_none);
 PENCIL_GROWING(ledger_of_first);
 
 }  // namespace
-}  // namespace pencil
+}  // namespace pencil::bench
