@@ -9,9 +9,6 @@ need_packages $build_packages
 configure release "$@"
 cmake --build --preset release --target imdb
 
-# Threads that wait give their processor up soon: on a busy machine spinning ones take it from those that work.
-export GOMP_SPINCOUNT="${GOMP_SPINCOUNT:-10000}"
-
 imdb=build/release/examples/imdb
 model=build/release/pile.safetensors
 show() { printf '\n$ %s\n' "$1"; }

@@ -1,39 +1,38 @@
 #include "autograd/kernels/threads.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <atomic>
-#include <exception>
-#include <mutex>
+#include <cstdlib>
+
+#include "autograd/error.hpp"
+#include "autograd/kernels/workers.hpp"
 
 namespace pencil::kernels {
 namespace {
 
-std::atomic<int>& limit() {
-  static std::atomic<int> value{std::max(1, omp_get_max_threads())};
-  return value;
+/// The first number of a text like "4" or "4,2"; 0 where there is none from 1 on.
+int first_number(const char* text) {
+  if (text == nullptr) return 0;
+  char* end = nullptr;
+  const long number = std::strtol(text, &end, 10);
+  const bool whole = end != text && (*end == '\0' || *end == ',');
+  return whole && number >= 1 && number <= 65536 ? static_cast<int>(number) : 0;
 }
 
-/// Keeps the exception of the lowest chunk, so that which one is thrown does not depend on timing.
-class FirstException {
- public:
-  void take(std::int64_t chunk, std::exception_ptr exception) {
-    const std::lock_guard lock(mutex_);
-    if (!exception_ || chunk < chunk_) {
-      exception_ = std::move(exception);
-      chunk_ = chunk;
-    }
+int threads_at_first() {
+  const char* const wish = std::getenv("PENCIL_THREADS");
+  if (wish != nullptr && *wish != '\0') {
+    if (const int n = first_number(wish)) return n;
+    fail("[PENCIL_THREADS] \"{}\" is no number of threads; need 1 or more", wish);
   }
-  void rethrow() const {
-    if (exception_) std::rethrow_exception(exception_);
-  }
+  if (const int n = first_number(std::getenv("OMP_NUM_THREADS"))) return n;
+  return detail::cores();
+}
 
- private:
-  std::mutex mutex_;
-  std::exception_ptr exception_;
-  std::int64_t chunk_ = 0;
-};
+std::atomic<int>& limit() {
+  static std::atomic<int> value{threads_at_first()};
+  return value;
+}
 
 }  // namespace
 
@@ -42,22 +41,10 @@ int threads() { return limit().load(std::memory_order_relaxed); }
 void set_threads(int n) { limit().store(std::max(1, n), std::memory_order_relaxed); }
 
 void detail::run_chunks(std::int64_t chunks, void (*run)(void* context, std::int64_t chunk), void* context) {
-  FirstException first;
-  const auto guarded = [&](std::int64_t chunk) noexcept {
-    try {
-      run(context, chunk);
-    } catch (...) {
-      first.take(chunk, std::current_exception());
-    }
-  };
-  const int team = static_cast<int>(std::min<std::int64_t>(threads(), chunks));
-  if (team == 1 || omp_in_parallel()) {
-    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) guarded(chunk);
-  } else {
-#pragma omp parallel for schedule(dynamic, 1) num_threads(team)
-    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) guarded(chunk);
-  }
-  first.rethrow();
+  Job job(chunks, run, context);
+  const auto team = static_cast<int>(std::min<std::int64_t>(threads(), chunks));
+  run_with_helpers(job, team - 1);
+  job.rethrow();
 }
 
 }  // namespace pencil::kernels
