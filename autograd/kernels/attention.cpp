@@ -4,8 +4,8 @@
 #include <limits>
 #include <optional>
 
-#include "autograd/kernels/blas.hpp"
 #include "autograd/kernels/isa/attention.hpp"
+#include "autograd/kernels/isa/tile_products.hpp"
 #include "autograd/kernels/scratch.hpp"
 #include "autograd/kernels/threads.hpp"
 
@@ -21,17 +21,28 @@ const AttentionTable<T>& table() {
   return chosen;
 }
 
+template <class T>
+const TileProducts<T>& products() {
+  static const TileProducts<T>& chosen =
+      choose([]<Isa set>() -> const TileProducts<T>& { return tile_products<T, set>(); });
+  return chosen;
+}
+
 Size pieces(Size size, Size piece) { return (size + piece - 1) / piece; }
 
-/// How the queries of one head are cut into tiles of scores.
+// Scores of a tile: few enough for the nearest cache, and in the gradient for it and its twin.
+constexpr Size forward_tile = 4096, backward_tile = 4096;
+
+/// How the queries of one head are cut into tiles of scores, each of about `numbers` scores.
 struct Tiles {
-  explicit Tiles(const AttentionShape& s)
-      : pitch(pieces(std::max<Size>(s.keys, 1), tile_lanes) * tile_lanes),
-        rows(std::clamp<Size>(65536 / pitch, 32, most_rows)),
+  Tiles(const AttentionShape& s, Size panel, Size numbers)
+      : pitch(pieces(std::max<Size>(s.keys, 1), panel) * panel),
+        rows(std::clamp<Size>(numbers / pitch / row_block, 1, most_rows / row_block) * row_block),
         count(pieces(s.queries, rows)),
         per_group(pieces(count, std::clamp<Size>(pieces(16, std::max<Size>(s.batch * s.heads, 1)), 1,
                                                  std::max<Size>(count, 1)))),
         groups(count == 0 ? 1 : pieces(count, per_group)) {}
+  static constexpr Size row_block = 12;  // what the products like to have
   Size pitch;
   Size rows;
   Size count;
@@ -83,6 +94,9 @@ Tile tile_of(const AttentionShape& s, const Tiles& tiles, Size head, Size index)
                      t.first * s.mask_stride[2];
     t.visible.row_stride = s.mask_stride[2];
     t.visible.key_stride = s.mask_stride[3];
+    // One row of the mask for all queries: what it hides at the end, as of a padded review, is left out.
+    if (s.mask_stride[2] == 0)
+      while (t.keys > 0 && t.visible.mask[(t.keys - 1) * s.mask_stride[3]] == 0) --t.keys;
   }
   return t;
 }
@@ -97,17 +111,17 @@ void clear(Matrix<T> x, Size rows, Size width) {
 // Products with a tile of weights or of their gradients, in which hidden places are 0. Where the other factor
 // holds infinity or NaN, 0 times it would not be 0: then terms of weight 0 are left out one by one.
 
-/// y (rows, width) = w (rows, keys) x (keys, width)
+/// y (rows, width) = w (rows, keys) x (keys, width), each row times its factor (1 where there are none)
 template <class T>
-void combine(bool finite, Size rows, Size keys, Size width, Matrix<const T> w, Matrix<const T> x,
-             Matrix<T> y) {
+void combine(bool finite, Size rows, Size keys, Size width, const T* factors, Matrix<const T> w,
+             Matrix<const T> x, Matrix<T> y) {
   if (finite)
-    return gemm_here<T>(false, false, rows, width, keys, 1, w.data, w.stride, x.data, x.stride, 0, y.data,
-                        y.stride);
+    return products<T>().times(rows, width, keys, factors, w.data, w.stride, x.data, x.stride, y.data,
+                               y.stride);
   clear(y, rows, width);
   for (Size i = 0; i < rows; ++i)
     for (Size j = 0; j < keys; ++j)
-      if (const T weight = w.row(i)[j]; weight != 0)
+      if (const T weight = w.row(i)[j] * (factors == nullptr ? 1 : factors[i]); weight != 0)
         for (Size a = 0; a < width; ++a) y.row(i)[a] += weight * x.row(j)[a];
 }
 
@@ -116,29 +130,26 @@ template <class T>
 void spread(bool finite, Size rows, Size keys, Size width, Matrix<const T> w, Matrix<const T> x,
             Matrix<T> y) {
   if (finite)
-    return gemm_here<T>(true, false, keys, width, rows, 1, w.data, w.stride, x.data, x.stride, 1, y.data,
-                        y.stride);
+    return products<T>().add_transposed_times(keys, width, rows, w.data, w.stride, x.data, x.stride, y.data,
+                                              y.stride);
   for (Size i = 0; i < rows; ++i)
     for (Size j = 0; j < keys; ++j)
       if (const T weight = w.row(i)[j]; weight != 0)
         for (Size a = 0; a < width; ++a) y.row(j)[a] += weight * x.row(i)[a];
 }
 
-/// xᵀ (width, pitch) of x (keys, width): BLAS multiplies small matrices fastest when none is transposed.
+/// x (keys, width), packed into memory.
 template <class T>
-Matrix<const T> transposed(Size keys, Size width, Size pitch, Matrix<const T> x, T* memory) {
-  constexpr Size block = 16;
-  for (Size first = 0; first < keys; first += block)
-    for (Size a = 0; a < width; ++a)
-      for (Size j = first; j < std::min(keys, first + block); ++j) memory[a * pitch + j] = x.row(j)[a];
-  return {memory, pitch};
+const T* packed(Size keys, Size width, Matrix<const T> x, T* memory) {
+  products<T>().pack(keys, width, x.data, x.stride, memory);
+  return memory;
 }
 
-/// scores (rows, keys) = factor · a b, b (width, keys)
+/// scores (rows, keys) = factor · a bᵀ, b (keys, width) packed
 template <class T>
-void score(const Tile& t, Size width, double factor, Matrix<const T> a, Matrix<const T> b, Matrix<T> scores) {
-  gemm_here<T>(false, false, t.rows, t.keys, width, static_cast<T>(factor), a.row(t.first), a.stride, b.data,
-               b.stride, 0, scores.data, scores.stride);
+void score(const Tile& t, Size width, double factor, Matrix<const T> a, const T* b, Matrix<T> scores) {
+  products<T>().times_packed(t.rows, t.keys, width, static_cast<T>(factor), a.row(t.first), a.stride, b,
+                             scores.data, scores.stride);
 }
 
 /// How many groups make a piece of work of about a million operations.
@@ -164,7 +175,7 @@ struct HeadGradients {
   Matrix<T> dq, dk, dv;
 };
 
-/// Working memory of one piece of the gradient: scores and their gradients, keys and values transposed.
+/// Working memory of one piece of the gradient: scores and their gradients, keys and values packed.
 Size gradient_memory(const AttentionShape& s, const Tiles& tiles) {
   return 2 * tiles.scores_size() + (s.width + s.value_width) * tiles.pitch;
 }
@@ -181,9 +192,9 @@ void group_gradient(const AttentionShape& s, const Tiles& tiles, Size head, Size
   };
   const Matrix<T> scores{memory, tiles.pitch}, dweights{scores.row(tiles.rows), tiles.pitch};
   const Matrix<const T> weights{scores.data, tiles.pitch}, dscores{dweights.data, tiles.pitch};
-  const auto keys = transposed(s.keys, s.width, tiles.pitch, in.k, dweights.row(tiles.rows));
-  const auto values =
-      transposed(s.keys, s.value_width, tiles.pitch, in.v, dweights.row(tiles.rows) + s.width * tiles.pitch);
+  const T* const keys = packed(s.keys, s.width, in.k, dweights.row(tiles.rows));
+  const T* const values =
+      packed(s.keys, s.value_width, in.v, dweights.row(tiles.rows) + s.width * tiles.pitch);
   if (to.dk.data) clear(to.dk, s.keys, s.width);
   if (to.dv.data) clear(to.dv, s.keys, s.value_width);
   const bool keys_finite = finite(in.k, 0, s.keys, s.width);
@@ -201,29 +212,31 @@ void group_gradient(const AttentionShape& s, const Tiles& tiles, Size head, Size
       spread<T>(finite(in.q, t.first, t.rows, s.width), t.rows, t.keys, s.width, dscores,
                 {in.q.row(t.first), in.q.stride}, to.dk);
     if (to.dq.data)
-      combine<T>(keys_finite, t.rows, t.keys, s.width, dscores, in.k, {to.dq.row(t.first), to.dq.stride});
+      combine<T>(keys_finite, t.rows, t.keys, s.width, nullptr, dscores, in.k,
+                 {to.dq.row(t.first), to.dq.stride});
   }
 }
 
-/// The weights of all tiles: calls use(head, tile, weights, lse of its rows).
+/// The weights of all tiles: calls use(head, tile, weights but for their rows' factors, these, lse of the
+/// rows).
 template <class T, class Use>
 void for_weights(const AttentionShape& s, const T* q, const T* k, const Use& use) {
-  const Tiles tiles(s);
+  const Tiles tiles(s, products<T>().panel, forward_tile);
   parallel_for(s.batch * s.heads * tiles.groups, grain_for(s, tiles), [&](Size begin, Size end) {
-    const Scratch<T> scratch(tiles.scores_size() + s.width * tiles.pitch + most_rows);
+    const Scratch<T> scratch(tiles.scores_size() + s.width * tiles.pitch + 2 * most_rows);
     const Matrix<T> scores{scratch.data(), tiles.pitch};
-    T* const transposed_keys = scores.row(tiles.rows);
-    T* const lse = transposed_keys + s.width * tiles.pitch;
+    T* const packed_keys = scores.row(tiles.rows);
+    T* const lse = packed_keys + s.width * tiles.pitch;
+    T* const factors = lse + most_rows;
     for (Size item = begin; item < end; ++item) {
       const Size head = item / tiles.groups, group = item % tiles.groups;
       const auto queries = of_head(s, q, head, s.queries, s.width);
-      const auto keys =
-          transposed(s.keys, s.width, tiles.pitch, of_head(s, k, head, s.keys, s.width), transposed_keys);
+      const T* const keys = packed(s.keys, s.width, of_head(s, k, head, s.keys, s.width), packed_keys);
       for (Size index = tiles.first(group); index < tiles.last(group); ++index) {
         const Tile t = tile_of(s, tiles, head, index);
         score(t, s.width, s.scale, queries, keys, scores);
-        table<T>().weights(t.rows, t.keys, tiles.pitch, t.visible, scores.data, lse);
-        use(head, t, Matrix<const T>{scores.data, scores.stride}, lse);
+        table<T>().weights(t.rows, t.keys, tiles.pitch, t.visible, scores.data, lse, factors);
+        use(head, t, Matrix<const T>{scores.data, scores.stride}, factors, lse);
       }
     }
   });
@@ -239,21 +252,23 @@ void add_rows(Size rows, Size width, const T* from, Matrix<T> to) {
 
 template <class T>
 void attention(const AttentionShape& s, const T* q, const T* k, const T* v, T* out, T* lse) {
-  for_weights(s, q, k, [&](Size head, const Tile& t, Matrix<const T> weights, const T* tile_lse) {
-    std::copy_n(tile_lse, t.rows, lse + head * s.queries + t.first);
-    const auto values = of_head(s, v, head, s.keys, s.value_width);
-    const bool finite = !hides(s) || table<T>().finite(t.keys, s.value_width, values.stride, values.data);
-    const auto to = of_head(s, out, head, s.queries, s.value_width);
-    combine<T>(finite, t.rows, t.keys, s.value_width, weights, values, {to.row(t.first), to.stride});
-  });
+  for_weights(
+      s, q, k, [&](Size head, const Tile& t, Matrix<const T> weights, const T* factors, const T* tile_lse) {
+        std::copy_n(tile_lse, t.rows, lse + head * s.queries + t.first);
+        const auto values = of_head(s, v, head, s.keys, s.value_width);
+        const bool finite = !hides(s) || table<T>().finite(t.keys, s.value_width, values.stride, values.data);
+        const auto to = of_head(s, out, head, s.queries, s.value_width);
+        combine<T>(finite, t.rows, t.keys, s.value_width, factors, weights, values,
+                   {to.row(t.first), to.stride});
+      });
 }
 
 template <class T>
 void attention_weights(const AttentionShape& s, const T* q, const T* k, T* weights) {
-  for_weights(s, q, k, [&](Size head, const Tile& t, Matrix<const T> tile, const T*) {
+  for_weights(s, q, k, [&](Size head, const Tile& t, Matrix<const T> tile, const T* factors, const T*) {
     for (Size i = 0; i < t.rows; ++i) {
       T* to = weights + (head * s.queries + t.first + i) * s.keys;
-      std::copy_n(tile.row(i), t.keys, to);
+      for (Size j = 0; j < t.keys; ++j) to[j] = tile.row(i)[j] * factors[i];
       std::fill(to + t.keys, to + s.keys, T{0});
     }
   });
@@ -262,7 +277,7 @@ void attention_weights(const AttentionShape& s, const T* q, const T* k, T* weigh
 template <class T>
 void attention_gradient(const AttentionShape& s, const T* q, const T* k, const T* v, const T* out,
                         const T* lse, const T* dout, T* dq, T* dk, T* dv) {
-  const Tiles tiles(s);
+  const Tiles tiles(s, products<T>().panel, backward_tile);
   const Size heads = s.batch * s.heads;
   // Every group of a head sums its own dk and dv: the first in place, the others in memory of their own,
   // which is then added in order.

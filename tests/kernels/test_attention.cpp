@@ -180,6 +180,21 @@ TEMPLATE_TEST_CASE("attention with a mask of every broadcast kind, causal and no
     }
 }
 
+TEMPLATE_TEST_CASE("attention leaves out the padding at the end of reviews", "[attention]", float, double) {
+  using T = TestType;
+  constexpr Size batch = 5, keys = 40, lengths[batch] = {40, 39, 17, 1, 0};
+  std::vector<std::int32_t> mask(at(batch * keys));
+  for (Size b = 0; b < batch; ++b) std::fill_n(mask.begin() + b * keys, lengths[b], 1);
+  for (const bool causal : {false, true}) {
+    AttentionShape s = shape(batch, 2, keys, keys, 8, 5);
+    s.causal = causal;
+    s.mask = mask.data();
+    s.mask_stride[0] = keys;
+    s.mask_stride[3] = 1;
+    check<T>(s);
+  }
+}
+
 TEMPLATE_TEST_CASE("attention cut into tiles of queries, few heads and many", "[attention][threads]", float,
                    double) {
   using T = TestType;

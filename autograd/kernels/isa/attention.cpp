@@ -54,38 +54,44 @@ void zeros(Size from, Size to, T* x) {
 }
 
 template <class T, class Arch>
-void weights(Size rows, Size keys, Size pitch, const Visible& visible, T* scores, T* lse) {
+T largest_visible(const Row<T, Arch>& row, const T* scores) {
   using L = Lane<T, Arch>;
-  T total[most_rows];  // of each row: Σ exp(score − largest); the largest stands in lse at first
+  L most(-infinity<T>);
+  for (Size i = 0; i < row.keys; i += L::size)
+    most = max(row.open(i, L::load(scores + i), -infinity<T>), most);
+  return largest_of(most);
+}
+
+template <class T, class Arch>
+void weights(Size rows, Size keys, Size pitch, const Visible& visible, T* scores, T* lse, T* factors) {
+  using L = Lane<T, Arch>;
+  // First the largest of every row, into lse: rows do not wait for each other.
+  for (Size r = 0; r < rows; ++r)
+    lse[r] = largest_visible(Row<T, Arch>(visible, r, keys), scores + r * pitch);
+  T total[most_rows];  // of each row: Σ exp(score − largest)
   for (Size r = 0; r < rows; ++r, scores += pitch) {
     const Row<T, Arch> row(visible, r, keys);
-    L most(-infinity<T>);
-    for (Size i = 0; i < row.keys; i += L::size)
-      most = max(most, row.open(i, L::load(scores + i), -infinity<T>));
-    const T m = largest_of(most);
-    lse[r] = m;
+    const T most = lse[r];
     total[r] = 1;
-    if (m == -infinity<T>) {
+    if (most == -infinity<T>) {
       zeros<T, Arch>(0, keys, scores);
       continue;
     }
     L sum(0);
     Size i = 0;
     for (; i < row.keys; i += L::size) {
-      const L e = row.open(i, exp(L::load(scores + i) - m), 0);
+      const L e = row.open(i, exp(L::load(scores + i) - most), 0);
       sum += e;
       e.store(scores + i);
     }
     zeros<T, Arch>(i, keys, scores);
     total[r] = reduce_add(sum);
-    const L part = T{1} / total[r];
-    for (i = 0; i < row.keys; i += L::size)
-      row.open(i, L::load(scores + i) * part, 0).store(scores + i);  // part is NaN beside a visible NaN
   }
   for (Size r = 0; r < rows; r += L::size) {
     const Size n = rows - r;
-    (L::load_first(lse + r, n) + log(keep_first(L::load_first(total + r, n), n, T{1})))
-        .store_first(lse + r, n);
+    const L sum = keep_first(L::load_first(total + r, n), n, T{1});
+    (L::load_first(lse + r, n) + log(sum)).store_first(lse + r, n);
+    (1 / sum).store_first(factors + r, n);
   }
 }
 

@@ -17,17 +17,17 @@ struct Visible {
   std::int64_t step = 0;
 };
 
-/// Tiles are (rows ≤ most_rows, keys) with rows `pitch` numbers apart; a pitch is a multiple of tile_lanes,
-/// and what stands between keys and pitch may be overwritten.
-inline constexpr std::int64_t tile_lanes = 16;
+/// Tiles are (rows ≤ most_rows, keys) with rows `pitch` numbers apart; a pitch is a multiple of a panel
+/// (tile_products.hpp), and what stands between keys and pitch may be overwritten.
 inline constexpr std::int64_t most_rows = 128;
 
 template <class T>
 struct AttentionTable {
-  /// Scores become weights: exp(score − lse), lse = log Σ exp(score) over the visible keys, 0 for the others.
-  /// A row that sees none gets zeros and lse −∞.
+  /// Scores become weights but for a factor a row: weight = factor · score after. weight = exp(score − lse),
+  /// lse = log Σ exp(score) over the visible keys, and 0 for the others. A row that sees none gets zeros, lse
+  /// −∞ and factor 1.
   void (*weights)(std::int64_t rows, std::int64_t keys, std::int64_t pitch, const Visible& visible, T* scores,
-                  T* lse);
+                  T* lse, T* factors);
 
   /// The same weights from scores and lse, and dweights become dscores = weights (dweights − Σ dout out)
   /// scale. out and dout are (rows, width), rows `stride` numbers apart.

@@ -33,6 +33,14 @@ T largest_of(Lane<T, Arch> a) {
       return _mm512_reduce_max_pd(a.raw);
   }
 #endif
+#ifdef __AVX2__
+  if constexpr (std::is_base_of_v<xsimd::avx2, Arch> && sizeof(T) == 4) {
+    if (any(a != a)) return std::numeric_limits<T>::quiet_NaN();
+    __m128 most = _mm_max_ps(_mm256_castps256_ps128(a.raw), _mm256_extractf128_ps(a.raw, 1));
+    most = _mm_max_ps(most, _mm_movehl_ps(most, most));
+    return _mm_cvtss_f32(_mm_max_ss(most, _mm_movehdup_ps(most)));
+  }
+#endif
   return reduce_max(a);
 }
 

@@ -60,7 +60,7 @@ typename L::Element number(L a) {
 template <class L, class T>
 T largest(const T* x, const std::int32_t* mask, Size width) {
   L most(-infinity<T>);
-  each_lane<L>(width, [&](Size i, Size n) { most = max(most, load_open<L>(x, mask, i, n)); });
+  each_lane<L>(width, [&](Size i, Size n) { most = max(load_open<L>(x, mask, i, n), most); });
   return largest_of(most);
 }
 
