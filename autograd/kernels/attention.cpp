@@ -30,19 +30,20 @@ const TileProducts<T>& products() {
 
 Size pieces(Size size, Size piece) { return (size + piece - 1) / piece; }
 
-// Scores of a tile: few enough for the nearest cache, and in the gradient for it and its twin.
-constexpr Size forward_tile = 4096, backward_tile = 4096;
-
-/// How the queries of one head are cut into tiles of scores, each of about `numbers` scores.
+/// How the queries of one head are cut into tiles of scores, few enough for the nearest caches, and how many
+/// keys are looked at together: at most `most_keys`, a multiple of a panel.
 struct Tiles {
-  Tiles(const AttentionShape& s, Size panel, Size numbers)
-      : pitch(pieces(std::max<Size>(s.keys, 1), panel) * panel),
-        rows(std::clamp<Size>(numbers / pitch / row_block, 1, most_rows / row_block) * row_block),
+  Tiles(const AttentionShape& s, Size panel, Size most_keys)
+      : packed_rows(pieces(std::max<Size>(s.keys, 1), panel) * panel),
+        pitch(std::min(packed_rows, most_keys)),
+        rows(std::clamp<Size>(tile_scores / pitch / row_block, 1, most_rows / row_block) * row_block),
         count(pieces(s.queries, rows)),
         per_group(pieces(count, std::clamp<Size>(pieces(16, std::max<Size>(s.batch * s.heads, 1)), 1,
                                                  std::max<Size>(count, 1)))),
         groups(count == 0 ? 1 : pieces(count, per_group)) {}
   static constexpr Size row_block = 12;  // what the products like to have
+  static constexpr Size tile_scores = 8192;
+  Size packed_rows;  // of keys and values
   Size pitch;
   Size rows;
   Size count;
@@ -111,14 +112,15 @@ void clear(Matrix<T> x, Size rows, Size width) {
 // Products with a tile of weights or of their gradients, in which hidden places are 0. Where the other factor
 // holds infinity or NaN, 0 times it would not be 0: then terms of weight 0 are left out one by one.
 
-/// y (rows, width) = w (rows, keys) x (keys, width), each row times its factor (1 where there are none)
+/// y (rows, width) += w (rows, keys) x (keys, width), each row times its factor (1 where there are none); y
+/// starts at 0 unless it is to be `more`.
 template <class T>
-void combine(bool finite, Size rows, Size keys, Size width, const T* factors, Matrix<const T> w,
+void combine(bool finite, bool more, Size rows, Size keys, Size width, const T* factors, Matrix<const T> w,
              Matrix<const T> x, Matrix<T> y) {
   if (finite)
-    return products<T>().times(rows, width, keys, factors, w.data, w.stride, x.data, x.stride, y.data,
+    return products<T>().times(rows, width, keys, factors, w.data, w.stride, x.data, x.stride, more, y.data,
                                y.stride);
-  clear(y, rows, width);
+  if (!more) clear(y, rows, width);
   for (Size i = 0; i < rows; ++i)
     for (Size j = 0; j < keys; ++j)
       if (const T weight = w.row(i)[j] * (factors == nullptr ? 1 : factors[i]); weight != 0)
@@ -147,8 +149,9 @@ const T* packed(Size keys, Size width, Matrix<const T> x, T* memory) {
 
 /// scores (rows, keys) = factor · a bᵀ, b (keys, width) packed
 template <class T>
-void score(const Tile& t, Size width, double factor, Matrix<const T> a, const T* b, Matrix<T> scores) {
-  products<T>().times_packed(t.rows, t.keys, width, static_cast<T>(factor), a.row(t.first), a.stride, b,
+void score(const Tile& t, Size keys, Size width, double factor, Matrix<const T> a, const T* b,
+           Matrix<T> scores) {
+  products<T>().times_packed(t.rows, keys, width, static_cast<T>(factor), a.row(t.first), a.stride, b,
                              scores.data, scores.stride);
 }
 
@@ -177,7 +180,7 @@ struct HeadGradients {
 
 /// Working memory of one piece of the gradient: scores and their gradients, keys and values packed.
 Size gradient_memory(const AttentionShape& s, const Tiles& tiles) {
-  return 2 * tiles.scores_size() + (s.width + s.value_width) * tiles.pitch;
+  return 2 * tiles.scores_size() + (s.width + s.value_width) * tiles.packed_rows;
 }
 
 /// Works through the tiles of one group of one head: writes their rows of dq, and dk and dv as their sums.
@@ -194,26 +197,32 @@ void group_gradient(const AttentionShape& s, const Tiles& tiles, Size head, Size
   const Matrix<const T> weights{scores.data, tiles.pitch}, dscores{dweights.data, tiles.pitch};
   const T* const keys = packed(s.keys, s.width, in.k, dweights.row(tiles.rows));
   const T* const values =
-      packed(s.keys, s.value_width, in.v, dweights.row(tiles.rows) + s.width * tiles.pitch);
+      packed(s.keys, s.value_width, in.v, dweights.row(tiles.rows) + s.width * tiles.packed_rows);
   if (to.dk.data) clear(to.dk, s.keys, s.width);
   if (to.dv.data) clear(to.dv, s.keys, s.value_width);
   const bool keys_finite = finite(in.k, 0, s.keys, s.width);
   for (Size index = tiles.first(group); index < tiles.last(group); ++index) {
     const Tile t = tile_of(s, tiles, head, index);
-    score(t, s.width, s.scale, in.q, keys, scores);
-    score(t, s.value_width, 1, dout, values, dweights);
-    table<T>().gradients(t.rows, t.keys, tiles.pitch, t.visible, static_cast<T>(s.scale),
-                         lse_all + head * s.queries + t.first, s.value_width, out.stride, out.row(t.first),
-                         dout.row(t.first), scores.data, dweights.data);
-    if (to.dv.data)
-      spread<T>(finite(dout, t.first, t.rows, s.value_width), t.rows, t.keys, s.value_width, weights,
-                {dout.row(t.first), dout.stride}, to.dv);
-    if (to.dk.data)
-      spread<T>(finite(in.q, t.first, t.rows, s.width), t.rows, t.keys, s.width, dscores,
-                {in.q.row(t.first), in.q.stride}, to.dk);
-    if (to.dq.data)
-      combine<T>(keys_finite, t.rows, t.keys, s.width, nullptr, dscores, in.k,
-                 {to.dq.row(t.first), to.dq.stride});
+    const bool queries_finite = finite(in.q, t.first, t.rows, s.width),
+               dout_finite = finite(dout, t.first, t.rows, s.value_width);
+    if (to.dq.data && t.keys == 0) clear<T>({to.dq.row(t.first), to.dq.stride}, t.rows, s.width);
+    for (Size key = 0; key < t.keys; key += tiles.pitch) {
+      const Size count = std::min(tiles.pitch, t.keys - key);
+      score(t, count, s.width, s.scale, in.q, keys + key * s.width, scores);
+      score(t, count, s.value_width, 1, dout, values + key * s.value_width, dweights);
+      table<T>().gradients(t.rows, count, tiles.pitch, t.visible.from(key), static_cast<T>(s.scale),
+                           lse_all + head * s.queries + t.first, s.value_width, out.stride, out.row(t.first),
+                           dout.row(t.first), scores.data, dweights.data);
+      if (to.dv.data)
+        spread<T>(dout_finite, t.rows, count, s.value_width, weights, {dout.row(t.first), dout.stride},
+                  {to.dv.row(key), to.dv.stride});
+      if (to.dk.data)
+        spread<T>(queries_finite, t.rows, count, s.width, dscores, {in.q.row(t.first), in.q.stride},
+                  {to.dk.row(key), to.dk.stride});
+      if (to.dq.data)
+        combine<T>(keys_finite, key > 0, t.rows, count, s.width, nullptr, dscores,
+                   {in.k.row(key), in.k.stride}, {to.dq.row(t.first), to.dq.stride});
+    }
   }
 }
 
@@ -221,12 +230,12 @@ void group_gradient(const AttentionShape& s, const Tiles& tiles, Size head, Size
 /// rows).
 template <class T, class Use>
 void for_weights(const AttentionShape& s, const T* q, const T* k, const Use& use) {
-  const Tiles tiles(s, products<T>().panel, forward_tile);
+  const Tiles tiles(s, products<T>().panel, std::numeric_limits<Size>::max());
   parallel_for(s.batch * s.heads * tiles.groups, grain_for(s, tiles), [&](Size begin, Size end) {
-    const Scratch<T> scratch(tiles.scores_size() + s.width * tiles.pitch + 2 * most_rows);
+    const Scratch<T> scratch(tiles.scores_size() + s.width * tiles.packed_rows + 2 * most_rows);
     const Matrix<T> scores{scratch.data(), tiles.pitch};
     T* const packed_keys = scores.row(tiles.rows);
-    T* const lse = packed_keys + s.width * tiles.pitch;
+    T* const lse = packed_keys + s.width * tiles.packed_rows;
     T* const factors = lse + most_rows;
     for (Size item = begin; item < end; ++item) {
       const Size head = item / tiles.groups, group = item % tiles.groups;
@@ -234,7 +243,7 @@ void for_weights(const AttentionShape& s, const T* q, const T* k, const Use& use
       const T* const keys = packed(s.keys, s.width, of_head(s, k, head, s.keys, s.width), packed_keys);
       for (Size index = tiles.first(group); index < tiles.last(group); ++index) {
         const Tile t = tile_of(s, tiles, head, index);
-        score(t, s.width, s.scale, queries, keys, scores);
+        score(t, t.keys, s.width, s.scale, queries, keys, scores);
         table<T>().weights(t.rows, t.keys, tiles.pitch, t.visible, scores.data, lse, factors);
         use(head, t, Matrix<const T>{scores.data, scores.stride}, factors, lse);
       }
@@ -258,7 +267,7 @@ void attention(const AttentionShape& s, const T* q, const T* k, const T* v, T* o
         const auto values = of_head(s, v, head, s.keys, s.value_width);
         const bool finite = !hides(s) || table<T>().finite(t.keys, s.value_width, values.stride, values.data);
         const auto to = of_head(s, out, head, s.queries, s.value_width);
-        combine<T>(finite, t.rows, t.keys, s.value_width, factors, weights, values,
+        combine<T>(finite, false, t.rows, t.keys, s.value_width, factors, weights, values,
                    {to.row(t.first), to.stride});
       });
 }
@@ -277,7 +286,7 @@ void attention_weights(const AttentionShape& s, const T* q, const T* k, T* weigh
 template <class T>
 void attention_gradient(const AttentionShape& s, const T* q, const T* k, const T* v, const T* out,
                         const T* lse, const T* dout, T* dq, T* dk, T* dv) {
-  const Tiles tiles(s, products<T>().panel, backward_tile);
+  const Tiles tiles(s, products<T>().panel, 128);
   const Size heads = s.batch * s.heads;
   // Every group of a head sums its own dk and dv: the first in place, the others in memory of their own,
   // which is then added in order.

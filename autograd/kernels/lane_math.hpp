@@ -108,6 +108,24 @@ void product(L a, L b, L& high, L& low) {
 
 namespace detail {
 
+/// e^r for |r| ≤ ½ ln 2
+template <class T, class Arch>
+Lane<T, Arch> exp_of_rest(Lane<T, Arch> r) {
+  if constexpr (sizeof(T) == 4) {
+    // Minimax coefficients of Cephes expf (S. L. Moshier).
+    return fma(polynomial(r, 5.0000001201e-1f, 1.6666665459e-1f, 4.1665795894e-2f, 8.3334519073e-3f,
+                          1.3981999507e-3f, 1.9875691500e-4f),
+               r * r, r) +
+           1;
+  } else {
+    // Taylor's series: the first term left out, r^14 / 14!, is below 2^-57.
+    return fma(polynomial(r, 1. / 2, 1. / 6, 1. / 24, 1. / 120, 1. / 720, 1. / 5040, 1. / 40320, 1. / 362880,
+                          1. / 3628800, 1. / 39916800, 1. / 479001600, 1. / 6227020800),
+               r * r, r) +
+           1;
+  }
+}
+
 /// e^(x + low) for a low below the last digits of x.
 template <class T, class Arch>
 Lane<T, Arch> exp_of_sum(Lane<T, Arch> x, Lane<T, Arch> low) {
@@ -118,21 +136,7 @@ Lane<T, Arch> exp_of_sum(Lane<T, Arch> x, Lane<T, Arch> low) {
   const L k = (a * std::numbers::log2e_v<T> + round_magic<T>)-round_magic<T>;
   L r = fma(-k, L(ln2_high<T>), a);
   r = fma(-k, L(ln2_low<T>), r) + low;
-  L y;  // e^r for |r| ≤ ½ ln 2
-  if constexpr (sizeof(T) == 4) {
-    // Minimax coefficients of Cephes expf (S. L. Moshier).
-    y = fma(polynomial(r, 5.0000001201e-1f, 1.6666665459e-1f, 4.1665795894e-2f, 8.3334519073e-3f,
-                       1.3981999507e-3f, 1.9875691500e-4f),
-            r * r, r) +
-        1;
-  } else {
-    // Taylor's series: the first term left out, r^14 / 14!, is below 2^-57.
-    y = fma(polynomial(r, 1. / 2, 1. / 6, 1. / 24, 1. / 120, 1. / 720, 1. / 5040, 1. / 40320, 1. / 362880,
-                       1. / 3628800, 1. / 39916800, 1. / 479001600, 1. / 6227020800),
-            r * r, r) +
-        1;
-  }
-  return scale(y, k);
+  return scale(exp_of_rest(r), k);
 }
 
 }  // namespace detail
@@ -141,6 +145,22 @@ Lane<T, Arch> exp_of_sum(Lane<T, Arch> x, Lane<T, Arch> low) {
 template <class T, class Arch>
 Lane<T, Arch> exp(Lane<T, Arch> x) {
   return detail::exp_of_sum(x, Lane<T, Arch>(0));
+}
+
+/// e^x for x ≤ 0, but 0 where it is below the normal numbers: for weights, where so little counts for
+/// nothing.
+template <class T, class Arch>
+Lane<T, Arch> exp_of_negative(Lane<T, Arch> x) {
+  using L = Lane<T, Arch>;
+  using namespace detail;
+  constexpr T least = sizeof(T) == 4 ? T(-87) : T(-708);
+  const L a{xsimd::max(L(least).raw, x.raw)};  // NaN, as the second number, wins
+  const L whole = fma(a, L(std::numbers::log2e_v<T>), L(round_magic<T>));
+  const L k = whole - round_magic<T>;
+  const L r = fma(-k, L(ln2_low<T>), fma(-k, L(ln2_high<T>), a));
+  const xsimd::batch<Bits<T>, Arch> one(std::bit_cast<Bits<T>>(T{1}));
+  const L power = from_bits<T, Arch>((to_bits(whole) << mantissa_bits<T>)+one);
+  return select(x < least, L(0), exp_of_rest(r) * power);
 }
 
 /// Natural logarithm: −∞ at 0, NaN below.

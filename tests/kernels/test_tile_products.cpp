@@ -58,16 +58,18 @@ void check(Size m, Size n, Size k) {
   }));
 
   const std::vector<T> factors = random_numbers<T>(m, 6);
-  for (const bool scaled : {false, true}) {
-    Matrix<T> z(m, n, n + 1, 7);
-    p.times(m, n, k, scaled ? factors.data() : nullptr, a.data.data(), a.stride, b.data.data(), b.stride,
-            z.data.data(), z.stride);
-    CHECK(holds(z, n, [&](Size i, Size j) {
-      double sum = 0;
-      for (Size l = 0; l < k; ++l) sum += static_cast<double>(a.at(i, l)) * static_cast<double>(b.at(l, j));
-      return scaled ? sum * static_cast<double>(factors[static_cast<std::size_t>(i)]) : sum;
-    }));
-  }
+  for (const bool scaled : {false, true})
+    for (const bool add : {false, true}) {
+      Matrix<T> z(m, n, n + 1, 7), before = z;
+      p.times(m, n, k, scaled ? factors.data() : nullptr, a.data.data(), a.stride, b.data.data(), b.stride,
+              add, z.data.data(), z.stride);
+      CHECK(holds(z, n, [&](Size i, Size j) {
+        double sum = 0;
+        for (Size l = 0; l < k; ++l) sum += static_cast<double>(a.at(i, l)) * static_cast<double>(b.at(l, j));
+        if (scaled) sum *= static_cast<double>(factors[static_cast<std::size_t>(i)]);
+        return add ? sum + static_cast<double>(before.at(i, j)) : sum;
+      }));
+    }
 
   Matrix<T> z(m, n, n + 1, 8), before = z;
   p.add_transposed_times(m, n, k, across.data.data(), across.stride, b.data.data(), b.stride, z.data.data(),

@@ -80,7 +80,7 @@ void weights(Size rows, Size keys, Size pitch, const Visible& visible, T* scores
     L sum(0);
     Size i = 0;
     for (; i < row.keys; i += L::size) {
-      const L e = row.open(i, exp(L::load(scores + i) - most), 0);
+      const L e = row.open(i, exp_of_negative(L::load(scores + i) - most), 0);
       sum += e;
       e.store(scores + i);
     }
@@ -119,7 +119,7 @@ void gradients(Size rows, Size keys, Size pitch, const Visible& visible, T scale
     const L shift = lse[r], mean = dot<T, Arch>(width, out, dout);
     Size i = 0;
     for (; i < row.keys; i += L::size) {
-      const L w = row.open(i, exp(L::load(scores + i) - shift), 0);
+      const L w = row.open(i, exp_of_negative(L::load(scores + i) - shift), 0);
       const L d = w * (row.open(i, L::load(dweights + i), 0) - mean) * scale;
       w.store(scores + i);
       row.open(i, d, 0).store(dweights + i);

@@ -15,6 +15,11 @@ struct Visible {
   std::int64_t key_stride = 0;
   std::int64_t first = 0;
   std::int64_t step = 0;
+
+  /// The same for the keys from number `key` on.
+  Visible from(std::int64_t key) const {
+    return {mask == nullptr ? nullptr : mask + key * key_stride, row_stride, key_stride, first - key, step};
+  }
 };
 
 /// Tiles are (rows ≤ most_rows, keys) with rows `pitch` numbers apart; a pitch is a multiple of a panel

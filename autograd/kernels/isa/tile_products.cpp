@@ -95,16 +95,53 @@ template <class T, class F>
     f.template operator()<1, true>(first, left);
 }
 
+#ifdef __AVX2__
+/// y (8, 8) = xᵀ
+void transpose8(const float* x, Size x_stride, float* y, Size y_stride) {
+  __m256 rows[8], pairs[8], fours[8];
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; ++i) rows[i] = _mm256_loadu_ps(x + i * x_stride);
+#pragma GCC unroll 4
+  for (int i = 0; i < 8; i += 2) {
+    pairs[i] = _mm256_unpacklo_ps(rows[i], rows[i + 1]);
+    pairs[i + 1] = _mm256_unpackhi_ps(rows[i], rows[i + 1]);
+  }
+#pragma GCC unroll 2
+  for (int i = 0; i < 8; i += 4)
+#pragma GCC unroll 2
+    for (int j = 0; j < 2; ++j) {
+      fours[i + 2 * j] = _mm256_shuffle_ps(pairs[i + j], pairs[i + j + 2], 0x44);
+      fours[i + 2 * j + 1] = _mm256_shuffle_ps(pairs[i + j], pairs[i + j + 2], 0xee);
+    }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    _mm256_storeu_ps(y + i * y_stride, _mm256_permute2f128_ps(fours[i], fours[i + 4], 0x20));
+    _mm256_storeu_ps(y + (i + 4) * y_stride, _mm256_permute2f128_ps(fours[i], fours[i + 4], 0x31));
+  }
+}
+#endif
+
+/// packed (width, panel) = xᵀ for up to `panel` rows of x; zeros where there are fewer.
+template <class T>
+void pack_panel(Size rows, Size width, const T* x, Size x_stride, T* packed) {
+  constexpr Size panel = panel_rows<T>;
+  Size done = 0;  // columns
+#ifdef __AVX2__
+  if constexpr (sizeof(T) == 4)
+    if (rows == panel)
+      for (; done + 8 <= width; done += 8)
+        for (Size r = 0; r < panel; r += 8)
+          transpose8(x + r * x_stride + done, x_stride, packed + done * panel + r, panel);
+#endif
+  for (; done < width; ++done)
+    for (Size r = 0; r < panel; ++r) packed[done * panel + r] = r < rows ? x[r * x_stride + done] : 0;
+}
+
 template <class T>
 void pack(Size rows, Size width, const T* x, Size x_stride, T* packed) {
   constexpr Size panel = panel_rows<T>;
-  for (Size first = 0; first < rows; first += panel, packed += panel * width) {
-    const Size here = rows - first < panel ? rows - first : panel;
-    for (Size r = 0; r < here; ++r)
-      for (Size a = 0; a < width; ++a) packed[a * panel + r] = x[(first + r) * x_stride + a];
-    for (Size r = here; r < panel; ++r)
-      for (Size a = 0; a < width; ++a) packed[a * panel + r] = 0;
-  }
+  for (; rows > 0; rows -= panel, x += panel * x_stride, packed += panel * width)
+    pack_panel(rows < panel ? rows : panel, width, x, x_stride, packed);
 }
 
 template <class T>
@@ -121,13 +158,15 @@ void times_packed(Size m, Size n, Size k, T factor, const T* a, Size a_stride, c
 
 template <class T>
 void times(Size m, Size n, Size k, const T* factors, const T* a, Size a_stride, const T* b, Size b_stride,
-           T* y, Size y_stride) {
+           bool add, T* y, Size y_stride) {
   const Factor<T> left{a, a_stride, 1};
   in_lanes<T>(n, [&]<int lanes, bool partial>(Size j, Size columns) {
     in_blocks<most_rows_at_once>(m, [&]<int rows>(Size i) {
       const Block<T, rows, lanes, partial> block(k, left.from_row(i), b + j, b_stride, columns);
       block.each(columns, [&](Size r, Size at, L<T> sum, Size count) {
-        store<T>(factors == nullptr ? sum : sum * factors[i + r], y + (i + r) * y_stride + j + at, count);
+        T* const to = y + (i + r) * y_stride + j + at;
+        if (factors != nullptr) sum *= factors[i + r];
+        store<T>(add ? L<T>::load_first(to, count) + sum : sum, to, count);
       });
     });
   });

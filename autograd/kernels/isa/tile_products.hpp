@@ -19,13 +19,15 @@ struct TileProducts {
 
   void (*pack)(std::int64_t rows, std::int64_t width, const T* x, std::int64_t x_stride, T* packed);
 
-  /// y (m, n) = factor · a (m, k) bᵀ, b (n, k) packed. Writes y's columns up to the next multiple of `panel`.
+  /// y (m, n) = factor · a (m, k) bᵀ, b (n, k) packed. Writes y's columns up to the next multiple of
+  /// `panel`.
   void (*times_packed)(std::int64_t m, std::int64_t n, std::int64_t k, T factor, const T* a,
                        std::int64_t a_stride, const T* packed, T* y, std::int64_t y_stride);
 
-  /// y (m, n) = a (m, k) b (k, n), each row of it times its factor (all 1 where null).
+  /// y (m, n) = a (m, k) b (k, n), each row of it times its factor (all 1 where null); added to y if `add`.
   void (*times)(std::int64_t m, std::int64_t n, std::int64_t k, const T* factors, const T* a,
-                std::int64_t a_stride, const T* b, std::int64_t b_stride, T* y, std::int64_t y_stride);
+                std::int64_t a_stride, const T* b, std::int64_t b_stride, bool add, T* y,
+                std::int64_t y_stride);
 
   /// y (m, n) += aᵀ b, a (k, m), b (k, n)
   void (*add_transposed_times)(std::int64_t m, std::int64_t n, std::int64_t k, const T* a,
