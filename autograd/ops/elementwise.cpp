@@ -88,14 +88,18 @@ std::string by(const std::string& word, int arity, int i) {
   return arity == 1 ? fmt::format("{}/dx", word) : fmt::format("{}/d{}", word, i + 1);
 }
 
-Tensor apply_list(const Op& op, std::vector<Tensor> inputs) {
-  return apply(op, inputs, {}, Where::current());
+// The inputs of a derivative: up to two factors and the formula's arguments. No memory is asked for.
+using Arguments = boost::container::small_vector<Tensor, 6>;
+
+Tensor apply_list(const Op& op, const Arguments& inputs) {
+  return apply(op, Inputs(inputs.data(), inputs.size()), {}, Where::current());
 }
 
 // [first…, the formula's arguments of a step that holds `skip` factors before them]
-std::vector<Tensor> with_arguments(std::vector<Tensor> first, const Step& s, int skip) {
-  for (int i = skip; i < s.inputs(); ++i) first.push_back(s.input(i));
-  return first;
+Arguments with_arguments(std::initializer_list<Tensor> first, const Step& s, int skip) {
+  Arguments all(first.begin(), first.end());
+  for (int i = skip; i < s.inputs(); ++i) all.push_back(s.input(i));
+  return all;
 }
 
 // The arithmetic of an op of `factors` tensors and then the formula's arguments. The formula takes its
