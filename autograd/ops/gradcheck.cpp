@@ -130,7 +130,7 @@ class Check {
     return true;
   }
 
-  // "relu, argument 0 of shape (3), element (1)"
+  // "relu, argument 0 of shape (3), element [1]"
   std::string name_of_number(std::size_t i, std::size_t k) const {
     const std::string name = i < options_.names.size() ? options_.names[i] : fmt::format("argument {}", i);
     return fmt::format("{}, {} of shape {}, element {}", word_, name, inputs_[i].shape(),

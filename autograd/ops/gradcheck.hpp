@@ -27,7 +27,7 @@ struct GradcheckOptions {
 struct GradcheckReport {
   /// Where the function bends or jumps, so that there is no one slope that a gradient could agree with.
   struct Kink {
-    std::string where;           // "relu, argument 0 of shape (3), element (1)"
+    std::string where;           // "relu, argument 0 of shape (3), element [1]"
     double analytic = 0;         // the gradient from the tape
     double left = 0, right = 0;  // the slopes on both sides
     double step = 0;             // over which they were taken

@@ -107,8 +107,8 @@ TEST_CASE("gradcheck reports kinks where the slopes differ, and what they are") 
   const GradcheckReport report = gradcheck(clipped, {tensor({-2, 0, 1, 3}, f64)});
   CHECK(report.numbers == 4);
   REQUIRE(report.kinks.size() == 2);
-  CHECK(report.kinks[0].where == "the function, argument 0 of shape (4), element (1)");
-  CHECK(report.kinks[1].where == "the function, argument 0 of shape (4), element (2)");
+  CHECK(report.kinks[0].where == "the function, argument 0 of shape (4), element [1]");
+  CHECK(report.kinks[1].where == "the function, argument 0 of shape (4), element [2]");
   for (const GradcheckReport::Kink& kink : report.kinks) CHECK(std::abs(kink.right - kink.left) > 0.01);
   CHECK_THAT(to_string(report), Says("4 numbers, of which 2 stand at kinks\n  the function, argument 0"));
   CHECK(to_string(gradcheck(clipped, {tensor({-2, 0.5}, f64)})) == "2 numbers, all agree");
@@ -134,7 +134,7 @@ TEST_CASE("what is curved, or wrong at a smooth place, is no kink") {
 
 TEST_CASE("gradcheck says the step, and calls arguments as it is told") {
   CHECK_THROWS_WITH(gradcheck(wrong_at(1), {tensor({1, 50}, f64)}, {.names = {"dials"}}),
-                    Says("[gradcheck] copy, dials of shape (2), element (1)") && Says("with step 0.0005;"));
+                    Says("[gradcheck] copy, dials of shape (2), element [1]") && Says("with step 0.0005;"));
 }
 
 TEST_CASE("gradgradcheck finds a wrong second derivative, and passes right ones") {

@@ -83,7 +83,7 @@ TEST_CASE("the input of a model is checked where it has a derivative, and a para
   CHECK(same(model.weight, model.again));
   Twice wrong(1.001);
   CHECK_THROWS_WITH(nn::gradcheck(wrong, x),
-                    Says("[gradcheck] Module, parameter 'weight' of shape (2), element (0)"));
+                    Says("[gradcheck] Module, parameter 'weight' of shape (2), element [0]"));
   CHECK(wrong.weight.is_parameter());
 }
 
