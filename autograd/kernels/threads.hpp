@@ -6,9 +6,9 @@
 
 namespace pencil::kernels {
 
-/// How many threads a kernel may use at most. At first: the number in the environment variable PENCIL_THREADS,
-/// else the one in OMP_NUM_THREADS, else the processors that this process may use. Throws Error where
-/// PENCIL_THREADS is no number from 1 on.
+/// How many threads a kernel may use at most. At first: the number in the environment variable
+/// PENCIL_THREADS, else the one in OMP_NUM_THREADS, else the processors that this process may use. Throws
+/// Error where PENCIL_THREADS is no number from 1 on.
 int threads();
 
 /// Sets threads() for the whole process; n < 1 counts as 1. Changes speed only: every kernel cuts its work by
@@ -22,8 +22,8 @@ void run_chunks(std::int64_t chunks, void (*run)(void* context, std::int64_t chu
 
 /// Calls f(begin, end) on pieces of exactly `grain` numbers of 0 … n − 1 (the last may be shorter), in any
 /// order, on up to threads() threads. One piece, and a call from inside another parallel_for, run on the
-/// caller's thread; so do calls in a child of fork(). An exception of f ends no thread: all other pieces still run, then the caller receives
-/// the exception of the first piece (by position) that threw.
+/// caller's thread; so do calls in a child of fork(). An exception of f ends no thread: all other pieces
+/// still run, then the caller receives the exception of the first piece (by position) that threw.
 template <class F>
 void parallel_for(std::int64_t n, std::int64_t grain, F&& f) {
   assert(grain > 0);
