@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "autograd/scalar.hpp"
+#include "autograd/select.hpp"
 
 namespace pencil {
 
@@ -168,10 +169,5 @@ PENCIL_FUNCTION(hypot, std::hypot(a, b), y == 0 ? 0.0 : dy * (a / y), y == 0 ? 0
 template <class A, class B>
 requires detail::ScalarPair<A, B>
 inline Scalar select(bool condition, const A& a, const B& b) { return condition ? Scalar(a) : Scalar(b); }
-/// The same of two numbers, for code that is generic in its number.
-template <detail::Number A, detail::Number B>
-constexpr std::common_type_t<A, B> select(bool condition, A a, B b) {
-  return condition ? std::common_type_t<A, B>(a) : std::common_type_t<A, B>(b);
-}
 
 }  // namespace pencil

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <type_traits>
 
+#include "autograd/select.hpp"
+
 namespace pencil::kernels {
 
 template <class N>
@@ -22,12 +24,7 @@ using std::sin;
 using std::sqrt;
 using std::tanh;
 
-/// condition ? a : b, in the form that lanes understand too.
-template <Number A, Number B>
-constexpr std::common_type_t<A, B> select(bool condition, A a, B b) {
-  if (condition) return static_cast<std::common_type_t<A, B>>(a);
-  return static_cast<std::common_type_t<A, B>>(b);
-}
+using pencil::select;
 
 /// The larger of two numbers; NaN if either is NaN.
 template <Number A, Number B>
@@ -75,7 +72,6 @@ using kernels::max;
 using kernels::min;
 using kernels::pow;
 using kernels::rsqrt;
-using kernels::select;
 using kernels::sin;
 using kernels::sqrt;
 using kernels::tanh;

@@ -30,7 +30,7 @@ set(below_examples ${floors_autograd} all nn optim)
 # The floor on which a path stands; FLOOR is empty for what is no part of the house (tests).
 function(floor_of path result)
   set(floor "")
-  if(path MATCHES "^autograd/(dtype|error|pool|random|shape)\\.")
+  if(path MATCHES "^autograd/(dtype|error|pool|random|select|shape)\\.")
     set(floor base)
   elseif(path MATCHES "^autograd/(tensor|create)\\.")
     set(floor tensor)
