@@ -244,9 +244,9 @@ class Asker {
       if (adder < 0) continue;
       return found(
           Cause::cancels, adder,
-          fmt::format("what {} gives {} cancels: of contributions that are not 0 no more is left than "
-                      "rounding, norm {}",
-                      called(adder), i == 0 ? "it" : called(path[i]), number_text(size.norm)));
+          fmt::format(
+              "what {} gives {} cancels: of contributions that are not 0 no more is left than rounding",
+              called(adder), i == 0 ? "it" : called(path[i])));
     }
     std::string text = fmt::format("{} has come: norm {}", gradient_, number_text(size.norm));
     if (size.nonzero < size.count)

@@ -277,10 +277,8 @@ void attention_weights(const AttentionShape& s, const T* q, const T* k, T* weigh
   for_weights(s, q, k, [&](Size head, const Tile& t, Matrix<const T> tile, const T* factors, const T*) {
     for (Size i = 0; i < t.rows; ++i) {
       T* to = weights + (head * s.queries + t.first + i) * s.keys;
-      for (Size j = 0; j < t.keys; ++j) {
-        const T share = tile.row(i)[j];  // exactly 0 where j is hidden, and the factor may be NaN
-        to[j] = share == 0 ? T{0} : share * factors[i];
-      }
+      for (Size j = 0; j < t.keys; ++j)  // the factor is NaN beside a NaN that is seen
+        to[j] = t.visible.sees(i, j) ? tile.row(i)[j] * factors[i] : T{0};
       std::fill(to + t.keys, to + s.keys, T{0});
     }
   });

@@ -116,11 +116,11 @@ TEST_CASE("the value of a masked key cannot leak, however large") {
       CHECK(same_numbers(r.gradients[0], quiet.gradients[0]));
     }
   }
-  // The fused form keeps out even NaN and infinity, in q·k as in v.
+  // The fused form keeps out even NaN and infinity, in q·k as in v (and then adds in another order).
   for (const double value : {no_number, infinity, -infinity}) {
     const Tensor row = tensor({{0}, {1}, {0}}, i32);
     const Result r = attend(q, masked_fill(k, row, value), masked_fill(calm, row, value), {.mask = mask});
-    CHECK(same_numbers(r.y, attention(q, k, calm, {.mask = mask})));
+    CHECK(distance(r.y, attention(q, k, calm, {.mask = mask})) < 1e-6);
     CHECK(all_finite(r));
   }
 }

@@ -16,6 +16,10 @@ struct Visible {
   std::int64_t first = 0;
   std::int64_t step = 0;
 
+  /// Whether a row may look at a key.
+  bool sees(std::int64_t row, std::int64_t key) const {
+    return key < first + row * step && (mask == nullptr || mask[row * row_stride + key * key_stride] != 0);
+  }
   /// The same for the keys from number `key` on.
   Visible from(std::int64_t key) const {
     return {mask == nullptr ? nullptr : mask + key * key_stride, row_stride, key_stride, first - key, step};
