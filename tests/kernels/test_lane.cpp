@@ -134,6 +134,18 @@ TEST_CASE("Functions of lanes are right to a few units in the last place, at the
   COMPARE(tanh, 2);
 }
 
+TEMPLATE_TEST_CASE("exp_of_negative is e^x down to the normal numbers and then 0", "", float, double) {
+  using T = TestType;
+  const T least = sizeof(T) == 4 ? T(-87) : T(-708);
+  for (int i = 0; i <= 10000; ++i) {
+    const T x = least * static_cast<T>(i) / 10000;
+    CHECK(units_off(first(exp_of_negative(all_of(x))), std::exp(Real(x))) <= 2);
+  }
+  for (const T x : {least - 1, T(-1e30), -Limits<T>::infinity()})
+    CHECK(first(exp_of_negative(all_of(x))) == 0);
+  CHECK(std::isnan(first(exp_of_negative(all_of(Limits<T>::quiet_NaN())))));
+}
+
 TEST_CASE("erf of lanes is right to 2e-7 (f32) and 1e-14 (f64)") {
   for (const double x : numbers<double>()) {
     const double got = first<double>(erf(all_of(x)));
