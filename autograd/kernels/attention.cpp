@@ -117,7 +117,7 @@ void clear(Matrix<T> x, Size rows, Size width) {
 template <class T>
 void combine(bool finite, bool more, Size rows, Size keys, Size width, const T* factors, Matrix<const T> w,
              Matrix<const T> x, Matrix<T> y) {
-  if (finite)
+  if (finite && keys > 0)
     return products<T>().times(rows, width, keys, factors, w.data, w.stride, x.data, x.stride, more, y.data,
                                y.stride);
   if (!more) clear(y, rows, width);

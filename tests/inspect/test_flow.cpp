@@ -36,7 +36,8 @@ struct Model {
 
   explicit Model(TapeOptions options = {}) {
     tape.emplace(options);
-    Tensor total = query.loss() + bias.loss();
+    Tensor total = bias.loss();  // one op a statement: compilers differ in the order of operands
+    total = query.loss() + total;
     total = total + early.loss();
     total = total + late.loss();
     total = total + wild.loss();
