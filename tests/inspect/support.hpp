@@ -50,10 +50,9 @@ inline Tensor twice(const Located& x) {
 
 // A mark: nothing flows back.
 inline Tensor rounded(const Located& x) {
-  static const Op op{
-      "rounded", {.forward = [](Inputs in, const Attributes&) {
-        return Computed(map(in[0], [](double v) { return std::trunc(v); }));
-      }}};
+  static const Op op{"rounded", {.forward = [](Inputs in, const Attributes&) {
+                       return Computed(map(in[0], [](double v) { return std::trunc(v); }));
+                     }}};
   return apply(op, {x},
                {{"to", std::int64_t{1}}, {"axes", std::vector<std::int64_t>{0, 1}}, {"exact", true}});
 }
