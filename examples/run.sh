@@ -16,12 +16,14 @@ show() { printf '\n$ %s\n' "$1"; }
 show "imdb train --save pile.safetensors"
 $imdb train --save $model
 
-show "imdb predict --model pile.safetensors"
-$imdb predict --model $model <<'REVIEWS'
-The script was clever and the music was lovely. I would see it again.
+reviews="The script was clever and the music was lovely. I would see it again.
 The jokes were stale and the ending was dreary. I hated it.
-The acting was good and the plot was not boring.
-REVIEWS
+The acting was good and the plot was not boring."
+show "imdb predict --model pile.safetensors"
+printf '%s\n' "$reviews" | sed 's/^/> /'
+printf '%s\n' "$reviews" | $imdb predict --model $model
 
 show "imdb explain --model pile.safetensors \"The plot was not good.\""
 $imdb explain --model $model "The plot was not good."
+
+printf '\nThe program is %s, its model %s.\n' "$imdb" "$model"

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "examples/imdb/options_parts.hpp"
 
 namespace pencil::imdb {
@@ -38,6 +40,11 @@ Command parse_explain(std::span<const std::string> words) {
   set(o.depth, arguments.whole("depth", 1, 1000));
   o.pencil = arguments.given("pencil");
   o.number = arguments.number_at("number");
+  if (!o.number)
+    for (const char* name : {"depth", "pencil"})
+      if (arguments.given(name))
+        throw UsageError(
+            fmt::format("--{} is for the arithmetic of one number: needs --number STEP:I,J", name));
   o.ledger = arguments.number_at("ledger");
   o.why = arguments.text("why");
   set(o.html, arguments, "html");

@@ -72,6 +72,14 @@ TEST_CASE("imdb explain: the arithmetic of one number, and of those it came from
   const Ran beyond = run_imdb({"explain", "--model", pencil_model().model(), "--number", "999:0", "A film"});
   CHECK(beyond.status == 1);
   CHECK_THAT(beyond.err, Says("there is no step 999"));
+
+  for (const std::vector<std::string>& option : {std::vector<std::string>{"--depth", "2"}, {"--pencil"}}) {
+    std::vector<std::string> words{"explain", "--model", pencil_model().model(), "A film"};
+    words.insert(words.end(), option.begin(), option.end());
+    const Ran alone = run_imdb(words);
+    CHECK(alone.status == 2);
+    CHECK_THAT(alone.err, Says(option.front() + " is for the arithmetic of one number: needs --number"));
+  }
 }
 
 TEST_CASE("imdb explain: where the blame of one number came from, and why there is none") {
