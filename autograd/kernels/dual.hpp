@@ -259,7 +259,10 @@ struct Dual {
 
   template <class A, class B>
   static L slope_in_base(const A& a, const B& b) {
-    return select(b == 0, L(0), L(b * pow(a, b - 1)));
+    if constexpr (std::is_arithmetic_v<B>)  // known beforehand: nothing to select
+      return b == 0 ? L(0) : L(b * pow(a, b - 1));
+    else
+      return select(b == 0, L(0), L(b * pow(a, b - 1)));
   }
   template <class A, class B>
   static L slope_in_exponent(const A& a, const B& b, const L& y) {

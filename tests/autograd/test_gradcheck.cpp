@@ -35,6 +35,15 @@ TEST_CASE("gradcheck names the element whose gradient is wrong") {
   CHECK_THROWS_WITH(gradcheck(wrong_at(0), {random({}, 1)}), Says("of shape (), element []"));
 }
 
+TEST_CASE("formulas raise to any power: a plain one, a captured one, and one that is an argument") {
+  const Tensor x = abs(random({5}, 1)) + 0.5, y = random({5}, 2);
+  gradgradcheck(elementwise("plain", [](auto v) { return pow(v, 1.5); }), {x});
+  gradgradcheck(elementwise("captured", [k = -1.7](auto v) { return pow(v, k); }), {x});
+  gradgradcheck(elementwise("base", [](auto v) { return pow(2.0, v); }), {y});
+  gradgradcheck(elementwise("both", [](auto v, auto w) { return pow(v, w); }), {x, y});
+  CHECK(numbers(elementwise("one", [](auto v) { return pow(v, 0.0); })(x)) == Numbers(5, 1));
+}
+
 TEST_CASE("gradcheck finds one wrong element among many") {
   CHECK_THROWS_WITH(gradcheck(wrong_at(1234), {random({40, 50}, 1)}), Says("element [24, 34]"));
 }
