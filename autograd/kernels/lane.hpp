@@ -84,7 +84,13 @@ struct LaneMask {
 
   friend LaneMask operator&&(LaneMask a, LaneMask b) { return Raw(a.raw & b.raw); }
   friend LaneMask operator||(LaneMask a, LaneMask b) { return Raw(a.raw | b.raw); }
-  friend LaneMask operator!(LaneMask a) { return Raw(a.raw ^ Raw(true)); }  // xsimd 8's ! is slow on AVX2
+  // Of xsimd 8, ! is slow on AVX2, and ^ of conditions is wrong on AVX-512: it is |.
+  friend LaneMask operator!(LaneMask a) {
+    if constexpr (std::is_base_of_v<xsimd::avx512f, Arch>)
+      return Raw(!a.raw);
+    else
+      return Raw(a.raw ^ Raw(true));
+  }
   friend LaneMask operator&(LaneMask a, LaneMask b) { return a && b; }
   friend LaneMask operator|(LaneMask a, LaneMask b) { return a || b; }
   friend bool any(LaneMask m) { return xsimd::any(m.raw); }
