@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "tests/autograd/error_of.hpp"
 #include "tests/autograd/support.hpp"
 
 using namespace pencil;
@@ -21,16 +22,6 @@ Numbers gradient_of(const F& f, const Numbers& x) {
   Numbers found;
   for (const Scalar& leaf : leaves) found.push_back(leaf.grad());
   return found;
-}
-
-template <class F>
-std::string error_of(const F& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 }  // namespace

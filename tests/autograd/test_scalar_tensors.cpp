@@ -5,22 +5,13 @@
 #include "autograd/ops/reduce.hpp"
 #include "autograd/ops/scalars.hpp"
 #include "autograd/ops/shape_ops.hpp"
+#include "tests/autograd/error_of.hpp"
 #include "tests/autograd/support.hpp"
 
 using namespace pencil;
 using namespace pencil::tests;
 
 namespace {
-
-template <class F>
-std::string error_of(const F& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 // Σ (w x)² where the product is in tensors and the squares are added up by Scalars, then times a Scalar and
 // back in tensors.

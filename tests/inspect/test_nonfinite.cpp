@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "tests/catch.hpp"
+#include "tests/inspect/guarded.hpp"
 #include "tests/inspect/support.hpp"
 
 using namespace pencil;
@@ -15,31 +16,6 @@ const double inf = std::numeric_limits<double>::infinity(), nan_ = std::nan("");
 // The line so many below the one this stands on.
 std::string line_below(unsigned lines = 1, Where where = Where::current()) {
   return fmt::format("test_nonfinite.cpp:{}", where.line() + lines);
-}
-
-// What is said of a tape, "" where all is well.
-std::string said(const Tape& tape) {
-  const auto found = first_nonfinite(tape);
-  return found ? to_string(*found) : "";
-}
-
-// The text that a guarded tape throws while `run` records and sweeps, which must be the one that
-// first_nonfinite gives then and, but for the steps that it was passed on to, on a tape that was not guarded.
-template <class F>
-std::string stopped(const F& run) {
-  std::string text;
-  Tape guarded{{.stop_on_nonfinite = true}};
-  try {
-    run(guarded);
-  } catch (const Error& error) {
-    text = error.what();
-  }
-  CHECK(said(guarded) == text);
-  Tape plain;
-  run(plain);
-  const std::string later = said(plain);
-  CHECK(later.substr(0, later.find('\n')) == text);
-  return text;
 }
 
 Tensor leaf(std::initializer_list<double> values, const char* name, DType dtype = f64) {

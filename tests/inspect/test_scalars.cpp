@@ -6,6 +6,7 @@
 #include "tests/autograd/support.hpp"
 #include "tests/catch.hpp"
 #include "tests/inspect/calculator.hpp"
+#include "tests/inspect/guarded.hpp"
 #include "tests/inspect/support.hpp"
 
 using namespace pencil;
@@ -16,30 +17,6 @@ namespace {
 // A word of the tape's memory for Scalars: what a place behind the value of one holds.
 double& word_of_tape(const Scalar& x, int behind) {
   return detail::recorder.words[static_cast<std::uint32_t>(x.tag()) + static_cast<std::uint32_t>(behind)];
-}
-
-std::string said(const Tape& tape) {
-  const auto found = first_nonfinite(tape);
-  return found ? to_string(*found) : "";
-}
-
-// What a guarded tape throws while `run` records and sweeps; first_nonfinite must say the same of a tape that
-// was not guarded, but for the steps that it was passed on to.
-template <class F>
-std::string stopped(const F& run) {
-  std::string text;
-  Tape guarded{{.stop_on_nonfinite = true}};
-  try {
-    run(guarded);
-  } catch (const Error& error) {
-    text = error.what();
-  }
-  CHECK(said(guarded) == text);
-  Tape plain;
-  run(plain);
-  const std::string later = said(plain);
-  CHECK(later.substr(0, later.find('\n')) == text);
-  return text;
 }
 
 }  // namespace
